@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from benchmarks.record import record
 from hybridkg.interfaces.graph_index import GraphIndex
-from hybridkg.operators.column_groups import ColumnGroups, whole
+from hybridkg.operators.column_groups import ColumnGroups
 from hybridkg.operators.column_join import ColumnPairs
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
+from hybridkg.operators.mixed_numbers import whole
 from hybridkg.operators.order_rows import _sorted
 from hybridkg.operators.partition import partition
 from hybridkg.planner.cost_model import CostModel

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn
+from hybridkg.operators.column_join import concatenated
+from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn, unbound
+from hybridkg.operators.mixed_numbers import DOUBLE, WHOLE, MixedNumbers, mixed, whole, written
 from hybridkg.operators.multiplicity import multiplicities
-from hybridkg.operators.nullable_numbers import NullableNumbers
 from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
@@ -123,11 +124,27 @@ class ColumnGroups:
             first[group[last_first]] = last_first
             return _of_groups(column, sorted_distinct(group[rows]), np.arange(len(group)), first)
         if is_bound is not None and not is_bound.all():
-            return None  # an unbound cell is an error of the other aggregates
+            return self._of_bound_groups(aggregate, is_bound, divide)
         if aggregate.name in ("MIN", "MAX"):
             return self._extremes(column, rows, is_least=aggregate.name == "MIN")
         groups = replace(self, times=None) if aggregate.distinct else self
         return groups._totals(column, rows, divide if aggregate.name == "AVG" else None)
+
+    def _of_bound_groups(self, aggregate: ast.Aggregate, is_bound: NDArray[np.bool_], divide: Divide) -> Column | None:
+        """An aggregate for which an unbound cell is an error: its group has no value, the others are computed alone."""
+        has_value = np.ones(self.count, np.bool_)
+        has_value[self.group[~is_bound]] = False
+        number = np.cumsum(has_value) - 1
+        rows, count = np.flatnonzero(has_value[self.group]), int(has_value.sum())
+        if not count:
+            return unbound(self.count)
+        times, group = None if self.times is None else self.times[rows], number[self.group[rows]]
+        firsts = rows.searchsorted(self.first[has_value])
+        solutions = self.solutions.take(rows)
+        bound = replace(self, solutions=solutions, group=group, first=firsts, count=count, times=times)
+        if (column := bound._aggregated(aggregate, divide)) is None:
+            return None
+        return concatenated([column, unbound(1)]).take(np.where(has_value, number, count))
 
     def _firsts(self, column: Column, is_bound: NDArray[np.bool_] | None, *, in_order: bool) -> Places:
         """The first row of each bound value in each group; `in_order` is that in which doubles are added."""
@@ -169,6 +186,8 @@ class ColumnGroups:
 
     def _totals(self, column: Column, rows: Rows, divide: Divide | None) -> Column | None:
         """Sums; with `divide`, means."""
+        if isinstance(column, MixedNumbers):
+            return self._of_mixed(column, rows, is_mean=divide is not None)
         numbers = _doubles(column)
         if numbers is not None and len(numbers[rows]):
             return self._of_doubles(numbers, rows, is_mean=divide is not None)
@@ -183,7 +202,18 @@ class ColumnGroups:
             return sums
         return mean(sums, count_column(counts), divide)
 
-    def _of_doubles(self, numbers: NDArray[np.float64], rows: Rows, *, is_mean: bool) -> Column | None:
+    def _of_mixed(self, column: MixedNumbers, rows: Rows, *, is_mean: bool) -> Column | None:
+        """Sums or means of doubles and integers: those of a group without a double are integers."""
+        sums = self._of_doubles(column.numbers, rows, is_mean=is_mean)
+        if sums is None:
+            return None
+        is_double = column.kinds[rows] == DOUBLE
+        has_double = np.bincount(self.group[rows][is_double], minlength=self.count) > 0
+        if (is_mean and not has_double.all()) or not (np.abs(sums.numbers[~has_double]) < EXACT).all():
+            return None  # the mean of integers is a decimal
+        return mixed(sums.numbers, np.where(has_double, np.uint8(DOUBLE), np.uint8(WHOLE)), written)
+
+    def _of_doubles(self, numbers: NDArray[np.float64], rows: Rows, *, is_mean: bool) -> NumberColumn | None:
         if self.only_exact and not (np.isfinite(numbers).all() and _is_exact(numbers, self.times)):
             return None
         if not self.only_exact and len(numbers[rows]) == len(numbers):
@@ -405,7 +435,7 @@ def _bound(column: Column) -> NDArray[np.bool_] | None:
 
 def _doubles(column: Column) -> NDArray[np.float64] | None:
     """float64[rows]; None if a cell is no plain double."""
-    if isinstance(column, NumberColumn | NullableNumbers):
+    if isinstance(column, NumberColumn):
         return column.numbers if column.literal in (double, written) else None
     if not isinstance(column, TermColumn):
         return None
@@ -417,25 +447,12 @@ def _doubles(column: Column) -> NDArray[np.float64] | None:
     return np.array(numbers, np.float64)[column.codes]
 
 
-def written(number: float) -> Literal:
-    """Literal of a computed double as Oxigraph writes it: without exponent, and without a point if integral.
-
-    >>> [written(number).value for number in (12.0, 0.1, 1e21, -2.5e-7)]
-    ['12', '0.1', '1000000000000000000000', '-0.00000025']
-    """
-    return Literal(float(number))  # Oxigraph's own digits: where two shortest forms are as near, Python takes the other
-
-
 def _as_written(column: Column) -> Column:
     """The column with its literals in the form in which Oxigraph returns them."""
     if isinstance(column, TermColumn):
         return column.stored
     if isinstance(column, NumberColumn) and column.literal is double:
         return NumberColumn(column.numbers, written)
-    if isinstance(column, NullableNumbers) and column.literal is double:
+    if isinstance(column, MixedNumbers) and column.literal is double:
         return replace(column, literal=written)
     return column
-
-
-def whole(number: float) -> Literal:
-    return Literal(int(number))

@@ -13,8 +13,8 @@ from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.context import PAIR_US, ExecutionContext
 from hybridkg.operators.late_scores import LateScores
+from hybridkg.operators.mixed_numbers import together
 from hybridkg.operators.multiplicity import multiplicity
-from hybridkg.operators.nullable_numbers import together
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
 
@@ -253,7 +253,7 @@ def concatenated(columns: Sequence[Column]) -> Column:
     if all(isinstance(c, IdColumn) for c in columns):
         ids = np.concatenate([c.ids for c in columns if isinstance(c, IdColumn)])
         return IdColumn(ids, graphs[0]) if graphs else unbound(len(ids))
-    if (numbers := together(list(columns))) is not None:
+    if (numbers := together(columns)) is not None:
         return numbers
     parts = [as_terms(c) for c in columns]
     code_of: dict[Term | None, int] = {}

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from hybridkg.algebra.to_tests import STRING_FUNCTIONS
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.column_groups import whole
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
+from hybridkg.operators.mixed_numbers import whole
 from hybridkg.operators.number_expressions import NumberExpressions
 from hybridkg.operators.partition import Places
 from hybridkg.operators.text_functions import Strings, TextFunctions, are_truths

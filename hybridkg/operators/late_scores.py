@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import Ids
-from hybridkg.operators.columns import Column, NumberColumn
-from hybridkg.operators.nullable_numbers import NullableNumbers
+from hybridkg.operators.columns import Column
+from hybridkg.operators.mixed_numbers import DOUBLE, NO_NUMBER, mixed
 from hybridkg.operators.partition import Keys, Places
 from hybridkg.query import ast
 from hybridkg.rdf.terms import Term, double
@@ -52,12 +52,9 @@ class LateScores:
     @cached_property
     def scores(self) -> Column:
         """The scores."""
-        is_bound = self.is_bound
-        if is_bound is None:
-            return NumberColumn(self.index.score(self.query, self.ids), double)
-        scores = np.zeros(len(self.ids))
+        is_bound, scores = self.ids != UNBOUND, np.zeros(len(self.ids))
         scores[is_bound] = self.index.score(self.query, self.ids[is_bound])
-        return NullableNumbers(scores, is_bound, double)
+        return mixed(scores, np.where(is_bound, np.uint8(DOUBLE), np.uint8(NO_NUMBER)), double)
 
     @property
     def keys(self) -> Keys:

@@ -1,9 +1,10 @@
-"""Arithmetic and comparisons of numbers over whole columns, with the values of Oxigraph.
+"""Arithmetic, comparisons and conditions of numbers over whole columns, with the values of Oxigraph.
 
 Sums, differences and products of integers are integers, exact below 2^53; a larger one is left to Oxigraph. A double
 absorbs every other number (SPARQL 1.1 section 17.3, XPath's promotion rules), so an operation with a double is one
 operation of IEEE 754. What is below it and reads no double is evaluated by Oxigraph, once for each distinct value, and
-cast to a double by Oxigraph as well.
+cast to a double by Oxigraph as well. Errors are those of section 17.2: an unbound cell is one, COALESCE skips them, and
+`||` and `&&` have three values.
 """
 
 from __future__ import annotations
@@ -11,19 +12,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.operators.column_groups import EXACT, INTEGER, whole, whole_numbers, written
-from hybridkg.operators.columns import Column, InColumns, NumberColumn, TermColumn
+from hybridkg.operators.column_groups import EXACT, INTEGER, whole_numbers
+from hybridkg.operators.columns import Column, InColumns, TermColumn
+from hybridkg.operators.mixed_numbers import DOUBLE, NO_NUMBER, WHOLE, kinds_of, mixed, whole, written
 from hybridkg.query import ast
 from hybridkg.query.walk import variables
 from hybridkg.rdf.order import NUMERIC
-from hybridkg.rdf.terms import XSD_DOUBLE, Literal, double
+from hybridkg.rdf.terms import XSD_BOOLEAN, XSD_DOUBLE, Literal
 
-Numbers = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+OTHER, TRUTH = 3, 4
+"""Kinds of values beside those of MixedNumbers: a number of another datatype, as the double that promotion makes of it,
+and true or false, as 1 or 0."""
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide
@@ -33,11 +39,43 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 PLAIN_INTEGER = re.compile("-?[0-9]{1,15}")
+PLAIN_DOUBLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}")
 
 AsColumn = Callable[[ast.Expression], Column]
 """Column of an expression as Oxigraph evaluates it."""
 
 CAST = ast.Iri(XSD_DOUBLE.value)
+
+_TRUTHS = np.array([Literal(False), Literal(True), None], object)
+
+
+class _DeclinedError(Exception):
+    """An expression has a value of another kind in some row."""
+
+
+class NumberValues(NamedTuple):
+    """The value of an expression in each row.
+
+    Args:
+        numbers: float64[rows].
+        kinds: uint8[rows]; NO_NUMBER is an error, or unbound.
+    """
+
+    numbers: NDArray[np.float64]
+    kinds: NDArray[np.uint8]
+
+    @property
+    def is_error(self) -> Mask:
+        return np.asarray(self.kinds == NO_NUMBER)
+
+    @property
+    def is_number(self) -> Mask:
+        return np.asarray((self.kinds != NO_NUMBER) & (self.kinds != TRUTH))
+
+    @property
+    def is_true(self) -> Mask:
+        """Where the effective boolean value is true (section 17.2.2)."""
+        return np.asarray(~self.is_error & (self.numbers != 0) & ~np.isnan(self.numbers))
 
 
 @dataclass(frozen=True)
@@ -52,103 +90,228 @@ class NumberExpressions:
     solutions: InColumns
     evaluated: AsColumn
 
-    def column(self, expression: ast.Expression) -> NumberColumn | None:
-        """Value of an arithmetic expression in each row; None unless it is a double in every one, or an integer."""
-        if not isinstance(expression, ast.Binary | ast.Unary):
+    def column(self, expression: ast.Expression) -> Column | None:
+        """Value of an expression in each row; None unless all are doubles, integers, truth values or errors."""
+        values = self._of(expression)
+        if values is None or (values.kinds == OTHER).any():
             return None
-        if not self._reads_doubles(expression):
-            integers = self._integers(expression)
-            return None if integers is None else NumberColumn(integers + 0.0, whole)  # no -0
-        numbers = self._numbers(expression)
-        return None if numbers is None else NumberColumn(numbers, written)
+        is_truth = values.kinds == TRUTH
+        if not is_truth.any():
+            return mixed(values.numbers, values.kinds, written)
+        if not (is_truth | values.is_error).all():
+            return None
+        return TermColumn(_TRUTHS, np.where(is_truth, values.numbers, 2).astype(np.intp))
 
-    def truth(self, condition: ast.Expression) -> NDArray[np.bool_] | None:
-        """bool[rows]: where comparisons are true; None unless both sides are numbers in every row, one a double, or
-        both are nodes.
-        """
-        if isinstance(condition, ast.Binary) and condition.op == "&&":
-            one, other = self.truth(condition.left), self.truth(condition.right)
-            return None if one is None or other is None else one & other
-        if not isinstance(condition, ast.Binary) or condition.op not in COMPARISONS:
-            return None
-        if condition.op in ("=", "!=") and (same := self._same_nodes(condition.left, condition.right)) is not None:
-            return same if condition.op == "=" else ~same
-        if not self._reads_doubles(condition):
-            return None
-        left, right = self._numbers(condition.left), self._numbers(condition.right)
-        if left is None or right is None:
-            return None
-        return np.asarray(COMPARISONS[condition.op](left, right))
+    def truth(self, condition: ast.Expression) -> Mask | None:
+        """bool[rows]: where a condition is true; None where some row needs another kind of value."""
+        values = self._of(condition)
+        return None if values is None else values.is_true
 
-    def _same_nodes(self, left: ast.Expression, right: ast.Expression) -> NDArray[np.bool_] | None:
-        """bool[rows]: where two variables are the same node; None unless both are nodes in every row."""
-        if not isinstance(left, ast.Var) or not isinstance(right, ast.Var):
+    def _of(self, expression: ast.Expression) -> NumberValues | None:
+        if isinstance(expression, ast.Var | ast.Lit):
             return None
-        a, b = self.solutions.ids(left.name), self.solutions.ids(right.name)
-        if a is None or b is None or not len(a.ids):
+        try:
+            with np.errstate(all="ignore"):
+                return _Evaluation(self.solutions, self.evaluated, self._reads_doubles(expression)).values(expression)
+        except _DeclinedError:
             return None
-        if int(a.ids.max()) >= a.graph.n_nodes or int(b.ids.max()) >= b.graph.n_nodes:
-            return None
-        return np.asarray(a.ids == b.ids)
 
     def _reads_doubles(self, expression: ast.Syntax) -> bool:
-        return any(_doubles_of(self.solutions.columns.get(name)) is not None for name in variables(expression))
+        return any(_has_doubles(self.solutions.columns.get(name)) for name in variables(expression))
 
-    def _numbers(self, expression: ast.Expression) -> Numbers | None:
-        """float64[rows]; None if a row may have no number."""
-        match expression:
-            case ast.Var(name) if (numbers := _doubles_of(self.solutions.columns.get(name))) is not None:
-                return numbers
-            case _ if not self._reads_doubles(expression):
-                return self._cast(expression)
-            case ast.Unary("-", operand):
-                inner = self._numbers(operand)
-                return None if inner is None else -inner
-            case ast.Binary(op, left, right) if op in ARITHMETIC:
-                a, b = self._numbers(left), self._numbers(right)
-                if a is None or b is None:
-                    return None
-                with np.errstate(all="ignore"):
-                    return np.asarray(ARITHMETIC[op](a, b))
-        return None
 
-    def _integers(self, expression: ast.Expression) -> Numbers | None:
-        """float64[rows] of integers; None if a row may have another value, or a large one."""
+@dataclass(frozen=True)
+class _Evaluation:
+    """Evaluation of one expression.
+
+    Args:
+        solutions: the rows.
+        evaluated: evaluates a part that reads no double.
+        asks: whether it does so: not for a whole expression that reads none.
+    """
+
+    solutions: InColumns
+    evaluated: AsColumn
+    asks: bool
+
+    def values(self, expression: ast.Expression) -> NumberValues:
+        """Raises _DeclinedError: a row has a value of another kind."""
+        if isinstance(expression, ast.Var):
+            return self._variable(expression)
+        if not self.asks or self._reads_doubles(expression):
+            return self._operation(expression)
+        try:
+            return self._operation(expression)
+        except _DeclinedError:
+            return self._asked(expression)
+
+    def _operation(self, expression: ast.Expression) -> NumberValues:
         match expression:
-            case ast.Var(name) if name in self.solutions.columns:
-                return whole_numbers(self.solutions.columns[name])
             case ast.Lit(lexical, INTEGER.value) if PLAIN_INTEGER.fullmatch(lexical):
-                return np.full(self.solutions.size, float(lexical))
-            case ast.Unary("-", operand):
-                inner = self._integers(operand)
-                return None if inner is None else -inner
-            case ast.Binary("+" | "-" | "*" as op, left, right):
-                a, b = self._integers(left), self._integers(right)
-                if a is None or b is None:
-                    return None
-                values = np.asarray(ARITHMETIC[op](a, b))
-                return values if float(np.abs(values).max(initial=0.0)) < EXACT else None
-        return None
+                return self._constant(float(lexical), WHOLE)
+            case ast.Lit(lexical, XSD_DOUBLE.value) if PLAIN_DOUBLE.fullmatch(lexical):
+                return self._constant(float(lexical), DOUBLE)
+            case ast.Lit("true" | "false" as lexical, XSD_BOOLEAN.value):
+                return self._constant(float(lexical == "true"), TRUTH)
+            case ast.Unary("-" | "+" as op, operand):
+                return self._signed(op, self.values(operand))
+            case ast.Unary("!", operand):
+                inner = self.values(operand)
+                return self._truth(~inner.is_true, inner.is_error)
+            case ast.Binary("&&" | "||" as op, left, right):
+                return self._connected(op, self.values(left), self.values(right))
+            case ast.Binary("=" | "!=" as op, ast.Var(left), ast.Var(right)) if self._are_nodes(left, right):
+                same = self.solutions.columns[left].keys == self.solutions.columns[right].keys
+                return self._truth(same if op == "=" else ~same, np.zeros(len(same), np.bool_))
+            case ast.Binary(op, left, right) if op in ARITHMETIC:
+                return self._computed(op, self.values(left), self.values(right))
+            case ast.Binary(op, left, right) if op in COMPARISONS:
+                return self._compared(op, self.values(left), self.values(right))
+            case ast.Call("BOUND", (ast.Var(name),)):
+                column = self.solutions.columns.get(name)
+                is_bound = None if column is None else column.is_bound
+                mask = np.full(self.solutions.size, column is not None) if is_bound is None else is_bound
+                return self._truth(mask, np.zeros(len(mask), np.bool_))
+            case ast.Call("COALESCE", arguments):
+                return self._first([self.values(one) for one in arguments])
+            case ast.Call("IF", (condition, then, otherwise)):
+                return self._chosen(self.values(condition), self.values(then), self.values(otherwise))
+            case ast.Call("ABS" | "CEIL" | "FLOOR" | "ROUND" as name, (argument,)):
+                return self._rounded(name, self.values(argument))
+        raise _DeclinedError
 
-    def _cast(self, expression: ast.Expression) -> Numbers | None:
-        """Numbers of any datatype as doubles."""
-        values = self.evaluated(expression)
-        if not _are_numbers(values):
-            return None
+    # --- values of parts --------------------------------------------------------------------
+
+    def _variable(self, variable: ast.Var) -> NumberValues:
+        column = self.solutions.columns.get(variable.name)
+        if column is None:
+            return self._constant(0.0, NO_NUMBER)
+        if (known := kinds_of(column)) is not None:
+            return NumberValues(known[0], known[1])
+        is_bound = column.is_bound
+        places = np.arange(self.solutions.size) if is_bound is None else np.flatnonzero(is_bound)
+        first = column.take(places[:1]).cells()
+        if first and not _is_number(first[0]):  # otherwise every term would be made
+            raise _DeclinedError
+        integers = whole_numbers(column.take(places))
+        if integers is None and self.asks:
+            return self._asked(variable)
+        if integers is None:
+            raise _DeclinedError
+        numbers, kinds = np.zeros(self.solutions.size), np.zeros(self.solutions.size, np.uint8)
+        numbers[places], kinds[places] = integers, WHOLE
+        return NumberValues(numbers, kinds)
+
+    def _asked(self, expression: ast.Expression) -> NumberValues:
+        """Numbers of any datatype as doubles, evaluated by Oxigraph."""
+        column = self.evaluated(expression)
+        if not _are_numbers(column):
+            raise _DeclinedError
+        if (integers := whole_numbers(column)) is not None:
+            return NumberValues(integers, np.full(len(integers), WHOLE, np.uint8))
         cast = self.evaluated(ast.Call(CAST, (expression,)))
         if not isinstance(cast, TermColumn):
-            return None
+            raise _DeclinedError
         terms = cast.terms.tolist()
         if not all(type(term) is Literal and term.datatype == XSD_DOUBLE for term in terms):
-            return None
-        return np.array([float(term.value) for term in terms], np.float64)[cast.codes]
+            raise _DeclinedError
+        numbers = np.array([float(term.value) for term in terms], np.float64)[cast.codes]
+        return NumberValues(numbers, np.full(len(numbers), OTHER, np.uint8))
+
+    def _constant(self, number: float, kind: int) -> NumberValues:
+        size = self.solutions.size
+        return NumberValues(np.full(size, number), np.full(size, kind, np.uint8))
+
+    def _truth(self, is_true: Mask, is_error: Mask) -> NumberValues:
+        return NumberValues(is_true.astype(np.float64), np.where(is_error, np.uint8(NO_NUMBER), np.uint8(TRUTH)))
+
+    def _reads_doubles(self, expression: ast.Syntax) -> bool:
+        return any(_has_doubles(self.solutions.columns.get(name)) for name in variables(expression))
+
+    def _are_nodes(self, left: str, right: str) -> bool:
+        """Whether two variables are nodes in every row."""
+        a, b = self.solutions.ids(left), self.solutions.ids(right)
+        if a is None or b is None or not len(a.ids):
+            return False
+        return int(a.ids.max()) < a.graph.n_nodes and int(b.ids.max()) < b.graph.n_nodes
+
+    # --- operations -------------------------------------------------------------------------
+
+    def _signed(self, op: str, inner: NumberValues) -> NumberValues:
+        if (inner.kinds == OTHER).any():
+            raise _DeclinedError
+        kinds = np.where(inner.kinds == TRUTH, np.uint8(NO_NUMBER), inner.kinds)
+        return NumberValues(-inner.numbers if op == "-" else inner.numbers, kinds)
+
+    def _computed(self, op: str, left: NumberValues, right: NumberValues) -> NumberValues:
+        is_error = ~(left.is_number & right.is_number)
+        is_double = (left.kinds == DOUBLE) | (right.kinds == DOUBLE)
+        is_whole = (left.kinds == WHOLE) & (right.kinds == WHOLE) & (op != "/")
+        if not (is_error | is_double | is_whole).all():
+            raise _DeclinedError
+        numbers = ARITHMETIC[op](left.numbers, right.numbers)
+        exact = is_whole & ~is_error
+        if exact.any() and not float(np.abs(numbers[exact]).max()) < EXACT:
+            raise _DeclinedError
+        kinds = np.where(is_error, np.uint8(NO_NUMBER), np.where(is_double, np.uint8(DOUBLE), np.uint8(WHOLE)))
+        return NumberValues(numbers, kinds)
+
+    def _compared(self, op: str, left: NumberValues, right: NumberValues) -> NumberValues:
+        is_error = left.is_error | right.is_error
+        together = left.is_number & right.is_number
+        is_exact = (left.kinds == OTHER) | (right.kinds == OTHER)
+        is_exact &= (left.kinds != DOUBLE) & (right.kinds != DOUBLE)
+        if not (is_error | (together & ~is_exact)).all():
+            raise _DeclinedError  # a truth value is compared, or two decimals
+        if op not in ("=", "!="):
+            is_error |= np.isnan(left.numbers) | np.isnan(right.numbers)  # Oxigraph gives NaN no place in the order
+        return self._truth(COMPARISONS[op](left.numbers, right.numbers), is_error)
+
+    def _connected(self, op: str, left: NumberValues, right: NumberValues) -> NumberValues:
+        if op == "&&":
+            is_false = (~left.is_error & ~left.is_true) | (~right.is_error & ~right.is_true)
+            return self._truth(left.is_true & right.is_true, ~is_false & (left.is_error | right.is_error))
+        is_true = left.is_true | right.is_true
+        return self._truth(is_true, ~is_true & (left.is_error | right.is_error))
+
+    def _first(self, values: list[NumberValues]) -> NumberValues:
+        found = self._constant(0.0, NO_NUMBER)
+        for one in reversed(values):
+            found = NumberValues(
+                np.where(one.is_error, found.numbers, one.numbers), np.where(one.is_error, found.kinds, one.kinds)
+            )
+        return found
+
+    def _chosen(self, condition: NumberValues, then: NumberValues, otherwise: NumberValues) -> NumberValues:
+        kinds = np.where(condition.is_true, then.kinds, otherwise.kinds)
+        numbers = np.where(condition.is_true, then.numbers, otherwise.numbers)
+        return NumberValues(numbers, np.where(condition.is_error, np.uint8(NO_NUMBER), kinds))
+
+    def _rounded(self, name: str, inner: NumberValues) -> NumberValues:
+        if (inner.kinds == OTHER).any():
+            raise _DeclinedError
+        numbers = inner.numbers
+        match name:
+            case "ABS":
+                numbers = np.abs(numbers)
+            case "CEIL":
+                numbers = np.ceil(numbers)
+            case "FLOOR":
+                numbers = np.floor(numbers)
+            case "ROUND":  # halves go up, and the sign of a zero is that of its argument
+                down = np.floor(numbers)
+                numbers = np.copysign(down + (numbers - down >= 0.5), numbers)
+        return NumberValues(numbers, np.where(inner.kinds == TRUTH, np.uint8(NO_NUMBER), inner.kinds))
 
 
-def _doubles_of(column: Column | None) -> Numbers | None:
-    """Numbers of a column of doubles."""
-    if isinstance(column, NumberColumn) and column.literal in (double, written):
-        return column.numbers
-    return None
+def _has_doubles(column: Column | None) -> bool:
+    """Whether a column has computed doubles."""
+    known = None if column is None else kinds_of(column)
+    return known is not None and known[2] is not whole
+
+
+def _is_number(term: object) -> bool:
+    return type(term) is Literal and term.datatype.value in NUMERIC
 
 
 def _are_numbers(column: Column) -> bool:
@@ -157,4 +320,4 @@ def _are_numbers(column: Column) -> bool:
     else:
         distinct = np.unique(column.keys, return_index=True)[1]
         terms = column.take(distinct).cells()
-    return all(type(term) is Literal and term.datatype.value in NUMERIC for term in terms)
+    return all(map(_is_number, terms))

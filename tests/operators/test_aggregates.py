@@ -12,9 +12,9 @@ from sampling import examples
 
 from hybridkg.operators.aggregates import PlainGroups
 from hybridkg.operators.base import PhysicalOperator
-from hybridkg.operators.column_groups import written
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.group import GroupRows
+from hybridkg.operators.mixed_numbers import written
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query.parser import parse
 from hybridkg.rdf.order import sorted_rows

@@ -1,4 +1,4 @@
-"""A column of numbers with unbound cells gives what the same cells give as terms, and makes no term before one is read.
+"""A column of doubles, integers and unbound cells gives what these give as terms, and makes none before it is read.
 
 TermColumn, which holds the terms, is the reference.
 """
@@ -12,19 +12,28 @@ from hypothesis import strategies as st
 
 from hybridkg.operators.column_join import concatenated
 from hybridkg.operators.columns import Column, ColumnsDeclined, NumberColumn, TermColumn, unbound
-from hybridkg.operators.nullable_numbers import NullableNumbers
+from hybridkg.operators.mixed_numbers import DOUBLE, NO_NUMBER, WHOLE, MixedNumbers, mixed, whole
 from hybridkg.rdf.terms import Literal, double
 
-numbers = st.one_of(st.none(), st.sampled_from([0.5, 2.0, -1.0, 1e300, 0.0, -0.0, float("inf"), float("nan")]))
+numbers = st.one_of(
+    st.none(),
+    st.sampled_from([0.5, 2.0, -1.0, 1e300, 0.0, -0.0, float("inf"), float("nan")]),
+    st.sampled_from([0, 2, -7]),
+)
+"""None, a double or an integer."""
 
 
-def column_of(cells: list[float | None]) -> NullableNumbers:
-    is_bound = np.array([cell is not None for cell in cells], bool)
-    return NullableNumbers(np.array([7.0 if cell is None else cell for cell in cells]), is_bound, double)
+def kind_of(cell: float | None) -> int:
+    return NO_NUMBER if cell is None else WHOLE if isinstance(cell, int) else DOUBLE
+
+
+def column_of(cells: list[float | None]) -> MixedNumbers:
+    kinds = np.array([kind_of(cell) for cell in cells], np.uint8)
+    return MixedNumbers(np.array([7.0 if cell is None else float(cell) for cell in cells]), kinds, double)
 
 
 def terms_of(cells: list[float | None]) -> list[Literal | None]:
-    return [None if cell is None else double(cell) for cell in cells]
+    return [None if cell is None else whole(cell) if isinstance(cell, int) else double(cell) for cell in cells]
 
 
 def classes(keys: np.ndarray) -> list[int]:
@@ -44,7 +53,9 @@ def test_it_gives_what_terms_give(cells):
     assert column.cells() == terms.cells()
     assert column.mapped(str) == terms.mapped(str)
     assert column.has_unbound == terms.has_unbound
-    assert column.is_bound.tolist() == [cell is not None for cell in cells]
+    is_bound = column.is_bound
+    assert (is_bound is None) == (None not in cells)
+    assert is_bound is None or is_bound.tolist() == [cell is not None for cell in cells]
     same = [[a == b for b in classes(column.keys)] for a in classes(column.keys)]
     assert same == [[a == b for b in classes(terms.keys)] for a in classes(terms.keys)]
     assert column.texts() is None
@@ -67,28 +78,29 @@ def test_some_of_its_cells_and_each_of_them(cells, data):
 
 @given(st.lists(st.lists(numbers, max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_the_other_stay_numbers(parts):
-    given_columns = [
-        NumberColumn(np.array(cells, float), double) if None not in cells
-        else unbound(len(cells)) if set(cells) == {None}
-        else column_of(cells)
-        for cells in parts
-    ]  # fmt: skip
-    whole = concatenated(given_columns)
+    whole_column = concatenated([_made(cells) for cells in parts])
     cells = [cell for part in parts for cell in part]
-    assert whole.cells() == terms_of(cells)
+    assert whole_column.cells() == terms_of(cells)
     if any(cell is not None for cell in cells):
-        assert isinstance(whole, NullableNumbers if None in cells else NumberColumn)
+        assert isinstance(whole_column, NumberColumn if len(set(map(kind_of, cells))) == 1 else MixedNumbers)
+
+
+def _made(cells: list[float | None]) -> Column:
+    """A column as an operator has it: of ids where all cells are unbound."""
+    if set(cells) <= {None}:
+        return unbound(len(cells))
+    column = column_of(cells)
+    return mixed(column.numbers, column.kinds, double)
 
 
 def test_no_term_is_made_before_one_is_read():
     def never(number: float) -> Literal:
         raise AssertionError(number)
 
-    column = NullableNumbers(np.array([0.5, 0.0, 2.0]), np.array([True, False, True]), never)
+    kinds = np.array([DOUBLE, NO_NUMBER, DOUBLE], np.uint8)
+    column = MixedNumbers(np.array([0.5, 0.0, 2.0]), kinds, never)
     assert column.order(total=True).tolist() == [0.5, -np.inf, 2.0]
     assert column.take(np.array([1, 0])).is_bound.tolist() == [False, True]
     assert len(column.each()[0].keys) == 3
-    whole = concatenated([column, unbound(2), NumberColumn(np.array([4.0]), never)])
-    assert whole.is_bound.tolist() == [True, False, True, False, False, True]
     with pytest.raises(AssertionError):
         column.cells()
