@@ -16,13 +16,14 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.columns import InColumns, NumberColumn
+from hybridkg.operators.columns import Column, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
 from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import rows_of_first_values
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.mixed_numbers import NO_NUMBER, MixedNumbers, kinds_of, mixed, whole
 from hybridkg.operators.partition import FEW, Places, lexical_order
 from hybridkg.operators.project import Project
 from hybridkg.operators.rank_functions import with_rank_functions
@@ -96,16 +97,58 @@ class RankRows(OneChild):
             values[n] = value
 
     def _by_number(self, solutions: Solutions, context: ExecutionContext) -> Solutions | None:
-        """Vectorized ranking by a column of numbers without absent scores; None otherwise."""
+        """Vectorized ranking by a column of numbers; None where the value is of another kind in some row."""
         if not isinstance(solutions, InColumns) or self.subjects:
             return None
-        if any(solutions.numbers(name) is None for name in self.scores):
-            return None
-        value = column_of(self.expression, solutions, context)
-        if not isinstance(value, NumberColumn) or not value.is_plain:
+        value: Column | None
+        if all(solutions.numbers(name) is not None for name in self.scores):
+            value = column_of(self.expression, solutions, context)
+        else:
+            value = self._value_with_absent(solutions, context)
+        if isinstance(value, NumberColumn) and value.is_plain:
+            keys = value.numbers
+        elif isinstance(value, NumberColumn | MixedNumbers):
+            keys = value.order(total=True).astype(np.float64)
+        else:
             return None
         ranked = solutions.having({**solutions.columns, self.score: solutions.columns.get(self.score, value)})
-        return ordered_by_number(ranked, value.numbers, self.tie_breakers, first=wanted_first(context))
+        return ordered_by_number(ranked, keys, self.tie_breakers, first=wanted_first(context))
+
+    def _value_with_absent(self, solutions: InColumns, context: ExecutionContext) -> Column | None:
+        """The value with floors for absent scores, and with unbound ones in rows that have none; None for other terms
+        than numbers.
+        """
+        scores = [kinds_of(solutions.column(name)) for name in self.scores]
+        if None in scores:
+            return None
+        none_present = np.all([kinds == NO_NUMBER for _, kinds, _ in filter(None, scores)], axis=0)
+        value = column_of(self.expression, self._floored_columns(solutions, context), context)
+        if not none_present.any():
+            return value
+        return self._with_unbound(value, np.flatnonzero(none_present), solutions, context)
+
+    def _floored_columns(self, solutions: InColumns, context: ExecutionContext) -> InColumns:
+        """`_floored` of columns whose cells are numbers or unbound."""
+        part, columns = slice_of(context), dict(solutions.columns)
+        known_floors = {} if part is None else part.floors
+        for name in self.scores:
+            numbers, kinds, _ = kinds_of(solutions.column(name)) or ((), (), double)
+            is_absent = np.equal(kinds, NO_NUMBER)
+            if is_absent.any():
+                floor = known_floors.get(name, min([0.0, *np.extract(~is_absent, numbers).tolist()]))
+                columns[name] = NumberColumn(np.where(is_absent, floor, numbers), double)
+        return solutions.having(columns)
+
+    def _with_unbound(
+        self, value: Column, places: Places, solutions: InColumns, context: ExecutionContext
+    ) -> Column | None:
+        """The values, with those of unbound scores at some places; None where some are no numbers."""
+        known, others = kinds_of(value), kinds_of(column_of(self.expression, solutions.take(places), context))
+        if known is None or others is None:
+            return None
+        numbers, kinds = known[0].copy(), known[1].copy()
+        numbers[places], kinds[places] = others[0], others[1]
+        return mixed(numbers, kinds, others[2] if known[2] is whole else known[2])
 
     def _floored(self, solutions: Solutions, known_floors: Mapping[str, float]) -> Solutions:
         """Rows with floors for absent scores; `known_floors` if the rows are only some of the survivors."""
