@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,12 @@ from hybridkg.operators.column_groups import EXACT, INTEGER, whole_numbers
 from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.mixed_numbers import DOUBLE, NO_NUMBER, WHOLE, kinds_of, mixed, whole, written
 from hybridkg.query import ast
+from hybridkg.query.constants import term_of_constant
 from hybridkg.query.walk import variables
 from hybridkg.rdf.order import NUMERIC
-from hybridkg.rdf.terms import XSD_BOOLEAN, XSD_DOUBLE, Literal
+from hybridkg.rdf.term_texts import IRI_KIND
+from hybridkg.rdf.terms import XSD_BOOLEAN, XSD_DOUBLE, Literal, Term
+from hybridkg.storage.distinct import sorted_distinct
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -91,7 +94,14 @@ class NumberExpressions:
     evaluated: AsColumn
 
     def column(self, expression: ast.Expression) -> Column | None:
-        """Value of an expression in each row; None unless all are doubles, integers, truth values or errors."""
+        """Value of an expression in each row; None unless all are doubles, integers, truth values or errors, or the
+        texts and IRIs between which conditions choose.
+        """
+        match expression:
+            case ast.Call("IF", (_, then, otherwise)) if _is_choice(then) and _is_choice(otherwise):
+                return self._choice(expression)
+            case ast.Var() | ast.Lit():
+                return None
         values = self._of(expression)
         if values is None or (values.kinds == OTHER).any():
             return None
@@ -107,9 +117,23 @@ class NumberExpressions:
         values = self._of(condition)
         return None if values is None else values.is_true
 
+    def _choice(self, expression: ast.Expression) -> TermColumn | None:
+        """The column of `IF(condition, "a", IF(condition, "b", "c"))`."""
+        terms: list[Term | None] = [None]
+        codes = np.zeros(self.solutions.size, np.intp)
+        rest = np.ones(self.solutions.size, np.bool_)
+        while isinstance(expression, ast.Call):
+            condition, then, otherwise = expression.arguments
+            if isinstance(then, ast.Call) or (values := self._of(condition)) is None:
+                return None
+            codes[rest & values.is_true] = len(terms)
+            terms.append(term_of_constant(then))
+            rest &= ~values.is_true & ~values.is_error
+            expression = otherwise
+        codes[rest] = len(terms)
+        return TermColumn.of([*terms, term_of_constant(expression)], codes)
+
     def _of(self, expression: ast.Expression) -> NumberValues | None:
-        if isinstance(expression, ast.Var | ast.Lit):
-            return None
         try:
             with np.errstate(all="ignore"):
                 return _Evaluation(self.solutions, self.evaluated, self._reads_doubles(expression)).values(expression)
@@ -163,6 +187,10 @@ class _Evaluation:
             case ast.Binary("=" | "!=" as op, ast.Var(left), ast.Var(right)) if self._are_nodes(left, right):
                 same = self.solutions.columns[left].keys == self.solutions.columns[right].keys
                 return self._truth(same if op == "=" else ~same, np.zeros(len(same), np.bool_))
+            case ast.Binary(op, ast.Call("STR", (ast.Var(left),)), ast.Call("STR", (ast.Var(right),))) if (
+                op in COMPARISONS and self._are_nodes(left, right)
+            ):
+                return self._compared_by_iri(op, left, right)
             case ast.Binary(op, left, right) if op in ARITHMETIC:
                 return self._computed(op, self.values(left), self.values(right))
             case ast.Binary(op, left, right) if op in COMPARISONS:
@@ -267,6 +295,17 @@ class _Evaluation:
             is_error |= np.isnan(left.numbers) | np.isnan(right.numbers)  # Oxigraph gives NaN no place in the order
         return self._truth(COMPARISONS[op](left.numbers, right.numbers), is_error)
 
+    def _compared_by_iri(self, op: str, left: str, right: str) -> NumberValues:
+        """`STR(?a) < STR(?b)` of nodes, which takes each pair once: the order of IRIs is that of their texts."""
+        a, b = self.solutions.ids(left), self.solutions.ids(right)
+        assert a is not None and b is not None  # noqa: PT018
+        ids = sorted_distinct(np.concatenate([a.ids, b.ids]))
+        keys = a.graph.order_keys(ids, total=True) if a.graph is b.graph else None
+        if keys is None or (a.graph.texts(ids).kinds != IRI_KIND).any():
+            raise _DeclinedError
+        one, other = (keys[ids.searchsorted(column.ids)] for column in (a, b))
+        return self._truth(COMPARISONS[op](one, other), np.zeros(len(one), np.bool_))
+
     def _connected(self, op: str, left: NumberValues, right: NumberValues) -> NumberValues:
         if op == "&&":
             is_false = (~left.is_error & ~left.is_true) | (~right.is_error & ~right.is_true)
@@ -302,6 +341,16 @@ class _Evaluation:
                 down = np.floor(numbers)
                 numbers = np.copysign(down + (numbers - down >= 0.5), numbers)
         return NumberValues(numbers, np.where(inner.kinds == TRUTH, np.uint8(NO_NUMBER), inner.kinds))
+
+
+def _is_choice(expression: ast.Expression) -> TypeGuard[ast.Iri | ast.Lit | ast.Call]:
+    """Whether an expression is a text, an IRI, or an IF between such."""
+    match expression:
+        case ast.Iri() | ast.Lit(_, None, None):
+            return True
+        case ast.Call("IF", (_, then, otherwise)):
+            return _is_choice(then) and _is_choice(otherwise)
+    return False
 
 
 def _has_doubles(column: Column | None) -> bool:
