@@ -45,7 +45,9 @@ _UNSIGNED = re.compile(r"[0-9]{1,15}(\.[0-9]{0,15})?([eE][+-]?[0-9]{1,2})?")
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Integers whose lexical form the store preserves."""
 
-STRING_FUNCTIONS = frozenset(("STR", "STRLEN", "UCASE", "LCASE", "SUBSTR", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX"))
+STRING_FUNCTIONS = frozenset(
+    ("STR", "STRLEN", "UCASE", "LCASE", "SUBSTR", "STRBEFORE", "STRAFTER", "CONTAINS", "STRSTARTS", "STRENDS", "REGEX")
+)
 """Functions that are computed over the bytes of many literals, for some arguments (operators/text_functions.py)."""
 
 _OF_VALUE_ALONE = frozenset(

@@ -27,6 +27,7 @@ from hybridkg.rdf.string_bytes import (
     compared,
     containing,
     ending_with,
+    first_places,
     owners,
     starting_with,
 )
@@ -57,16 +58,19 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": np.add, "-": np.subtrac
 
 @dataclass(frozen=True, eq=False)
 class Strings:
-    """A plain literal for each text: data[starts[i]:ends[i]]; with `whole`, the texts themselves."""
+    """A plain literal for each text: data[starts[i]:ends[i]]."""
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
-    whole: bool = True
+
+    def joined(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The strings one after another: (uint8[bytes], int64[n + 1] offsets)."""
+        return gathered(self.data, self.starts, self.ends)
 
     def list(self) -> list[str]:
         """The strings."""
-        data, offsets = gathered(self.data, self.starts, self.ends)
+        data, offsets = self.joined()
         return TermTexts(("",), np.zeros(len(self.starts), np.int64), data, offsets).strings()
 
 
@@ -189,6 +193,10 @@ class TextFunctions:
                 return self._in_case(self._strings(text), upper=name == "UCASE")
             case "SUBSTR", (text, *places):
                 return self._part(self._strings(text), [self._value(place) for place in places])
+            case "STRBEFORE" | "STRAFTER", (text, part):
+                separator = self._value(part)
+                if isinstance(separator, bytes) and separator:
+                    return _divided(self._strings(text), separator, before=name == "STRBEFORE")
             case "CONTAINS" | "STRSTARTS" | "STRENDS", (text, part):
                 wanted = self._value(part)
                 if isinstance(wanted, bytes):
@@ -215,14 +223,15 @@ class TextFunctions:
     def _lengths(self, strings: Strings) -> NDArray[np.int64]:
         """Code points."""
         lengths = strings.ends - strings.starts
-        if strings.whole and not self._is_ascii:
-            behind = owners((self.texts.data & LEADING_BITS) == NOT_LEADING, self.texts.offsets)
-            return lengths - np.bincount(behind, minlength=len(lengths))
-        return lengths
+        if self._is_ascii:
+            return lengths
+        data, offsets = strings.joined()
+        behind = owners((data & LEADING_BITS) == NOT_LEADING, offsets)
+        return lengths - np.bincount(behind, minlength=len(lengths))
 
     def _in_case(self, strings: Strings, *, upper: bool, first: int | None = None) -> Strings:
         """The strings in upper or lower case; known where they are ASCII, or their `first` bytes are."""
-        if first is None:
+        if first is None or strings.data is not self.texts.data:
             self._need_ascii()
         elif not self._is_ascii:
             other = self.texts.data >= ASCII_END
@@ -230,7 +239,7 @@ class TextFunctions:
             self.is_known[owner[np.flatnonzero(other) < strings.starts[owner] + first]] = False
         data = strings.data.tobytes()
         changed = np.frombuffer(data.upper() if upper else data.lower(), np.uint8)
-        return Strings(changed, strings.starts, strings.ends, whole=False)
+        return Strings(changed, strings.starts, strings.ends)
 
     def _part(self, strings: Strings, places: list[Value]) -> Strings:
         """SUBSTR: from a character, counted from 1, on; perhaps of a length."""
@@ -240,7 +249,7 @@ class TextFunctions:
         self._need_ascii()
         starts = np.minimum(strings.starts + (numbers[0] - 1), strings.ends)
         ends = strings.ends if len(numbers) == 1 else np.minimum(starts + numbers[1], strings.ends)
-        return Strings(strings.data, starts, ends, whole=False)
+        return Strings(strings.data, starts, ends)
 
     def _need_ascii(self) -> None:
         if not self._is_ascii:
@@ -272,6 +281,16 @@ def _are_integers(value: object) -> TypeGuard[NDArray[np.int64]]:
     return isinstance(value, np.ndarray) and value.dtype == np.int64
 
 
+def _divided(strings: Strings, separator: bytes, *, before: bool) -> Strings:
+    """What is before or after the first separator of each string; nothing where there is none."""
+    data, offsets = strings.joined()
+    place = first_places(data, offsets[1:], separator) - offsets[:-1]  # below 0 for none
+    has_one, place = place >= 0, strings.starts + place
+    if before:
+        return Strings(strings.data, strings.starts, np.where(has_one, place, strings.starts))
+    return Strings(strings.data, np.where(has_one, place + len(separator), strings.ends), strings.ends)
+
+
 def _searched(name: str, strings: Strings, text: bytes) -> Mask:
     lengths: NDArray[np.int64] = strings.ends - strings.starts
     if not text:
@@ -280,5 +299,5 @@ def _searched(name: str, strings: Strings, text: bytes) -> Mask:
         return starting_with(strings.data, strings.starts, lengths, text)
     if name == "STRENDS":
         return ending_with(strings.data, strings.ends, lengths, text)
-    data, offsets = gathered(strings.data, strings.starts, strings.ends)
+    data, offsets = strings.joined()
     return containing(data, offsets[1:], text)

@@ -24,17 +24,35 @@ def containing(buffer: Bytes, ends: NDArray[Any], text: bytes) -> Mask:
     [False, True]
     """
     mask = np.zeros(len(ends), np.bool_)
+    mask[_occurrences(buffer, ends, text)[1]] = True
+    return mask
+
+
+def first_places(buffer: Bytes, ends: NDArray[Any], text: bytes) -> NDArray[np.intp]:
+    """Where in the buffer each of the strings has a text of at least one byte for the first time; -1 for never.
+
+    >>> first_places(np.frombuffer(b"redreaded", np.uint8), np.array([3, 9]), b"e").tolist()
+    [1, 4]
+    """
+    found = np.full(len(ends), -1, np.intp)
+    places, owner = _occurrences(buffer, ends, text)
+    found[owner[::-1]] = places[::-1]  # of several values for one place, numpy keeps the last
+    return found
+
+
+def _occurrences(buffer: Bytes, ends: NDArray[Any], text: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The places of a text within the strings, ascending, and the number of the string of each."""
     n = len(text)
     if len(buffer) < n:
-        return mask
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
     seen = np.bincount(buffer[:SAMPLE], minlength=256)
     order = sorted(range(n), key=lambda i: (seen[text[i]], i))  # rare bytes first
     at = np.flatnonzero(buffer[order[0] : len(buffer) - n + 1 + order[0]] == text[order[0]])
     for i in order[1:]:
         at = at[buffer[at + i] == text[i]]
     owner = ends.searchsorted(at, side="right")
-    mask[owner[at + n <= ends[owner]]] = True
-    return mask
+    inside = at + n <= ends[owner]
+    return at[inside], owner[inside]
 
 
 def ending_with(buffer: Bytes, ends: NDArray[Any], lengths: NDArray[Any], text: bytes) -> Mask:

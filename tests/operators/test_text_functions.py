@@ -61,6 +61,8 @@ def string(draw: random.Random, depth: int) -> str:
         f"UCASE({inner})",
         f"LCASE({inner})",
         f"SUBSTR({inner}, {draw.choice([*'01234', '2.0'])}{size})",
+        f"STRBEFORE({inner}, {constant(draw)})",
+        f"STRAFTER({inner}, {constant(draw)})",
     ]
     return draw.choice(kinds)
 
