@@ -57,11 +57,12 @@ IRI, STRING = "iri", "string"
 
 
 class Scanner(NamedTuple):
-    """Compiled expressions: `tokens` of the body (hole, other token), and what comes before them."""
+    """Compiled expressions: `tokens` of the body (hole, other token), and what comes before them: `start` matches white
+    space and one declaration, (prefix, namespace, version), none of which a text without another one has.
+    """
 
     tokens: re.Pattern[str]
-    declaration: re.Pattern[str]
-    skip: re.Pattern[str]
+    start: re.Pattern[str]
 
 
 @cache
@@ -78,9 +79,8 @@ def _scanner(*, ascii_only: bool) -> Scanner:
         re.compile(f"(?:({holes})|({'|'.join(others)})){skip}", re.DOTALL),
         re.compile(
             rf"{skip}(?:(?ai:PREFIX){some_skip}({patterns['PNAME_NS']}){skip}({patterns['IRIREF']})"
-            rf"|(?ai:VERSION){skip}(?:{patterns['STRING_LITERAL1']}|{patterns['STRING_LITERAL2']}))"
+            rf"|(?ai:VERSION){skip}({patterns['STRING_LITERAL1']}|{patterns['STRING_LITERAL2']}))?"
         ),
-        re.compile(skip),
     )
 
 
@@ -92,30 +92,37 @@ class TextShape(NamedTuple):  # a frozen dataclass takes three times as long to 
         prefixes: (prefix, namespace) pairs that the text declares, then those that it uses without a declaration.
         names: its variables, in the order of their first appearance.
         constants: its constants, in the order of their first appearance, without repetitions.
-        uses: number of occurrences of each constant.
+        occurrences: the number of the constant at each place of one, in the order of the text.
     """
 
     key: tuple[tuple[str, ...], tuple[str | int, ...]]
     prefixes: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
     constants: tuple[Constant, ...]
-    uses: tuple[int, ...]
+    occurrences: tuple[int, ...]
+
+    @property
+    def uses(self) -> list[int]:
+        """Number of occurrences of each constant."""
+        return [self.occurrences.count(number) for number in range(len(self.constants))]
 
 
 def read_shape(text: str, known: Mapping[str, str] = ONLY_DECLARED) -> TextShape | None:
     """The shape of a text; None for a text that is not shared: too long, with BASE, or with an escape or an invalid
     name that only the parser judges.
 
-    `known` prefixes need no declaration. They are no part of the key, because constants are whole IRIs.
+    `known` prefixes need no declaration, and stand for absolute IRIs. They are no part of the key, because constants
+    are whole IRIs.
 
     >>> a = read_shape('PREFIX e: <http://e/> SELECT ?x { ?x a e:C ; e:p "fish" }')
     >>> b = read_shape('PREFIX f: <http://f/>\\nSELECT ?y{?y a f:D;f:q "boat"} # another one')
     >>> a.key == b.key, a.names, b.constants[2]
     (True, ('x',), ('string', 'boat'))
     """
-    if len(text) > MAX_SHARED_LENGTH or "\\u" in text or "\\U" in text:
+    length = len(text)
+    if length > MAX_SHARED_LENGTH or "\\u" in text or "\\U" in text:
         return None
-    if len(text) > MAX_RUN and max(map(len, text.split()), default=0) > MAX_RUN:
+    if length > MAX_RUN and max(map(len, text.split()), default=0) > MAX_RUN:
         return None
     is_ascii = text.isascii()
     if not is_ascii and _UNSHARED.search(text):
@@ -124,7 +131,7 @@ def read_shape(text: str, known: Mapping[str, str] = ONLY_DECLARED) -> TextShape
     prefixes, start = _prologue(scanner, text)
     if prefixes is None:
         return None
-    return _Reader(prefixes, known).shape(scanner.tokens.findall(text, start))
+    return _shape_of(scanner.tokens.findall(text, start), prefixes, known)
 
 
 def boundaries(text: str) -> Iterator[tuple[int, int]]:
@@ -146,90 +153,84 @@ def restored(text: str, names: tuple[str, ...]) -> str:
     return _CANONICAL.sub(lambda found: (*names, found[0])[min(_NUMBER_OF[found[0]], len(names))], text)
 
 
-class _Reader:
-    """Reader of the tokens behind the prologue."""
-
-    def __init__(self, prefixes: tuple[tuple[str, str], ...], known: Mapping[str, str]):
-        self.prefixes, self.known = dict(prefixes), known
-        self.names: dict[str, int] = {}
-        self.constants: dict[Constant, int] = {}
-        self.uses: list[int] = []
-
-    def shape(self, tokens: list[tuple[str, str]]) -> TextShape | None:
-        """The shape; None if a text with these tokens is not shared."""
-        if not tokens or tokens[0][1].upper() in _UNSHARED_BEGINNINGS:
-            return None
-        kinds: list[str | int] = []
-        namespaces, known, names = self.prefixes, self.known, self.names
-        holes, others = zip(*tokens, strict=True)
-        for hole in filter(None, holes):
-            mark = hole[0]
-            if mark in "?$":
-                kinds += (mark, names.setdefault(hole[1:], len(names)))
-            elif mark in "\"'":
-                is_long = hole.startswith(mark * 3)
-                kinds.append(mark * 3 if is_long else mark)
-                self._constant(kinds, (STRING, string_value(hole, is_long=is_long)))
-            elif mark in "0123456789+-.":
-                datatype = number_datatype(hole)
-                kinds.append(f"{mark if mark in '+-' else ''}{datatype}")
-                self._constant(kinds, (datatype, hole))
-            else:
-                iri = hole[1:-1] if mark == "<" else _expanded(hole, namespaces, known)
-                if iri is None or not is_absolute(iri):
-                    return None
-                if iri.startswith(_VOCABULARY):
-                    kinds.append(iri)
-                    continue
-                kinds.append("<" if mark == "<" else ":" if hole[-1] == ":" else "a:b")
-                self._constant(kinds, (IRI, iri))
-        if len(names) > MAX_VARIABLES:
-            return None
-        key = others, tuple(kinds)
-        return TextShape(key, tuple(namespaces.items()), tuple(names), tuple(self.constants), tuple(self.uses))
-
-    def _constant(self, kinds: list[str | int], constant: Constant) -> None:
-        uses = self.uses
-        number = self.constants.setdefault(constant, len(uses))
-        if number == len(uses):
-            uses.append(1)
+def _shape_of(tokens: list[tuple[str, str]], namespaces: dict[str, str], known: Mapping[str, str]) -> TextShape | None:
+    """The shape by the tokens behind the declarations of `namespaces`; None if a text with them is not shared."""
+    if not tokens or tokens[0][1].upper() in _UNSHARED_BEGINNINGS:
+        return None
+    kinds: list[str | int] = []
+    names: dict[str, int] = {}
+    constants: dict[Constant, int] = {}
+    occurrences: list[int] = []
+    holes, others = zip(*tokens, strict=True)
+    for hole in filter(None, holes):  # `in` and subscripts, which take half the time of setdefault
+        mark = hole[0]
+        if mark in "?$":
+            name = hole[1:]
+            if name not in names:
+                names[name] = len(names)
+            kinds += (mark, names[name])
+            continue
+        if mark in "\"'":
+            is_long = hole[:3] == mark * 3
+            kind, constant = mark * 3 if is_long else mark, (STRING, string_value(hole, is_long=is_long))
+        elif mark in "0123456789+-.":
+            datatype = number_datatype(hole)
+            kind, constant = f"{mark}{datatype}" if mark in "+-" else datatype, (datatype, hole)
         else:
-            uses[number] += 1
-        kinds.append(number)
+            if mark == "<":
+                kind, iri = mark, hole[1:-1]
+                if not is_absolute(iri):
+                    return None
+            else:
+                prefix, _, local = hole.partition(":")
+                if prefix not in namespaces:
+                    namespace = known.get(prefix)
+                    if namespace is None:
+                        return None
+                    namespaces[prefix] = namespace
+                kind, iri = "a:b" if local else ":", namespaces[prefix] + local_name(local)
+            if iri.startswith(_VOCABULARY):
+                kinds.append(iri)
+                continue
+            constant = IRI, iri
+        if constant not in constants:
+            constants[constant] = len(constants)
+        number = constants[constant]
+        kinds += (kind, number)
+        occurrences.append(number)
+    if len(names) > MAX_VARIABLES:
+        return None
+    key = others, tuple(kinds)
+    return TextShape(key, tuple(namespaces.items()), tuple(names), tuple(constants), tuple(occurrences))
 
 
 _UNSHARED_BEGINNINGS = ("BASE", "PREFIX", "EXPLAIN")
 
 
-def _expanded(name: str, namespaces: dict[str, str], known: Mapping[str, str]) -> str | None:
-    prefix, _, local = name.partition(":")
-    namespace = namespaces.get(prefix)
-    if namespace is None and (namespace := known.get(prefix)) is not None:
-        namespaces[prefix] = namespace
-    return None if namespace is None else namespace + local_name(local)
-
-
-def _prologue(scanner: Scanner, text: str) -> tuple[tuple[tuple[str, str], ...] | None, int]:
-    """The declarations of a text, and the offset behind them; None where one is relative, invalid or long.
+def _prologue(scanner: Scanner, text: str) -> tuple[dict[str, str] | None, int]:
+    """The namespaces that a text declares, and the offset behind the declarations; None where one is relative, invalid
+    or long.
 
     The last declaration of a prefix holds.
     """
     found: dict[str, str] = {}
     at, is_shared = 0, True
-    while declaration := scanner.declaration.match(text, at):
+    while True:
+        declaration = scanner.start.match(text, at)
+        assert declaration is not None  # it may be empty
         at = declaration.end()
-        if declaration[1] is None:
-            continue  # a version
-        namespace = declaration[2][1:-1]
-        is_shared = is_shared and len(namespace) <= MAX_NAMESPACE_LENGTH and _is_namespace(namespace)
-        found[declaration[1][:-1]] = namespace
-    start = scanner.skip.match(text, at).end()  # type: ignore[union-attr]  # it may be empty
-    return tuple(found.items()) if is_shared else None, start
+        prefix, iri, version = declaration.groups()
+        if prefix is not None:
+            namespace = iri[1:-1]
+            is_shared = is_shared and _is_namespace(namespace)
+            found[prefix[:-1]] = namespace
+        elif version is None:
+            return found if is_shared else None, at
 
 
 @lru_cache(maxsize=256)
 def _is_namespace(namespace: str) -> bool:
-    return is_absolute(namespace) and is_valid_iri(namespace)
+    return len(namespace) <= MAX_NAMESPACE_LENGTH and is_absolute(namespace) and is_valid_iri(namespace)
 
 
 def is_valid_iri(iri: str) -> bool:
