@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Thread-safe cache of the least recently used kind.
+    """Thread-safe cache that evicts one of the values that have not been used for longest.
+
+    A query asks about seven such caches. A request marks its value, in place of a lock and a change of the order: a
+    marked one that has its turn to go loses the mark, and stays for another round. Source: Corbato, "A Paging
+    Experiment with the Multics System" (1968), known as the second chance, or clock, algorithm.
 
     >>> recent = LruCache(1)
     >>> recent.put("a", 1), recent.put("b", 2), recent.get("a"), recent.get("b")
@@ -20,19 +24,26 @@ class LruCache(Generic[K, V]):
     """
 
     def __init__(self, capacity: int):
-        self._capacity, self._items, self._lock = capacity, OrderedDict[K, V](), threading.Lock()
+        self._capacity, self._lock = capacity, threading.Lock()
+        # [value, whether it has been used since it had its turn to go]: a list takes a third of the time of an object.
+        self._items: OrderedDict[K, list[Any]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """The value, which becomes the most recently used one."""
-        with self._lock:
-            value = self._items.get(key)
-            if value is not None:
-                self._items.move_to_end(key)
-            return value
+        """The value, which stays for another round."""
+        entry = self._items.get(key)
+        if entry is None:
+            return None
+        entry[1] = True
+        value: V = entry[0]
+        return value
 
     def put(self, key: K, value: V) -> None:
-        """Adds a value, and evicts the least recently used one from a full cache."""
+        """Adds a value, after an eviction where the cache is full."""
         with self._lock:
-            self._items[key] = value
-            if len(self._items) > self._capacity:
-                self._items.popitem(last=False)
+            items = self._items
+            while key not in items and len(items) >= self._capacity:
+                oldest, entry = items.popitem(last=False)
+                if entry[1]:
+                    entry[1] = False
+                    items[oldest] = entry
+            items[key] = [value, False]

@@ -283,7 +283,7 @@ def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
     known, state = ParsedQuery(text), films._current_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
-    (template,) = [one for (made, _, _), (_, one) in state._templates._items.items() if made.written is known.written]
+    (template,) = [one for (made, _, _), ((_, one), _) in state._templates._items.items() if made.written is known.written]
     roots = dict(template.roots)
     again = state._chosen(known.request({"t": "mars", "a": F.Lang}), None, None)
     assert type(again.root) is type(first.root)
@@ -402,6 +402,10 @@ def test_texts_are_remembered_up_to_a_number_and_a_length():
         recent.put(n, str(n))
         recent.get(3)
     assert [recent.get(n) for n in range(5)] == [None, None, None, "3", "4"]
+    recent.put(5, "5")  # all others have been used: the oldest goes
+    assert [recent.get(n) for n in range(3, 6)] == [None, "4", "5"]
+    recent.put(4, "four")
+    assert [recent.get(n) for n in range(3, 6)] == [None, "four", "5"]
     long = "SELECT * { ?s ?p ?o } #" + "x" * 20_000
     assert query_text(long) is not query_text(long)
     assert query_text("SELECT * { ?s ?p ?o }") is query_text("SELECT * { ?s ?p ?o }")
