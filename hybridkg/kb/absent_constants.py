@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from hybridkg.errors import QueryWarning
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.occurrence import occurs_in_a_graph
 from hybridkg.query import ast
@@ -50,6 +51,14 @@ MAX_PREDICATES = 32
 _DAY = re.compile(r"-?\d{4,}-\d\d-\d\d(?=$|[TZ+-])")
 """The day of a date or a dateTime."""
 
+Constant: TypeAlias = ast.Iri | ast.Lit
+
+End: TypeAlias = tuple[str, str, Constant]
+"""(place, predicate, constant): a constant that a query expects as the subject or the object of a predicate."""
+
+Option: TypeAlias = tuple[str, str, Constant, bool]
+"""An end that a variable may be, and whether it is so only if `=` compares the constant by its term."""
+
 Values = dict[str, list[Term]]
 """The terms by their first letter, folded."""
 
@@ -67,40 +76,29 @@ class ConstantAdvisor:
     def __init__(self, store: GraphStore):
         self._store = store
         self._values: LruCache[tuple[str, str], Values] = LruCache(MAX_PREDICATES)
-        self._found: LruCache[tuple[str, str, ast.Iri | ast.Lit], Found] = LruCache(MAX_CONSTANTS)
+        self._found: LruCache[tuple[str, str, Hashable], Found] = LruCache(MAX_CONSTANTS)
 
-    def warnings(
-        self, query: ast.Query, prefixes: Mapping[str, str], has_predicate: Callable[[str], bool]
-    ) -> Iterator[QueryWarning]:
-        """A warning for each constant that no triple has as the subject or the object of its predicate.
-
-        Args:
-            query: with its parameters bound.
-            prefixes: those that shorten IRIs.
-            has_predicate: whether a triple has a predicate; W107 is about the others.
+    def warning(self, end: End, prefixes_of: Callable[[], Mapping[str, str]]) -> QueryWarning | None:
+        """A warning where no triple has the constant as the subject or the object of its predicate, which a triple has;
+        the prefixes shorten IRIs.
         """
-        where = query.form.where
-        if where is None or query.form.dataset or isinstance(query.form, ast.AskQuery):
-            return
-        written = (item for group in _groups(where) for item in _patterns(group) if any(_constants(item)))
-        ends = (end for item in islice(written, MAX_PATTERNS) for end in _constants(item))
-        for place, predicate, node in chain(ends, islice(_options(query.form), MAX_OPTIONS)):
-            if not has_predicate(predicate):
-                continue
-            found = self._lookup(place, predicate, node)
-            if not found.occurs:
-                iri = self._meant(place, predicate, node, prefixes)
-                yield _warning(place, predicate, node, found.near, prefixes, iri)
+        found = self._lookup(*end)
+        if found.occurs:
+            return None
+        prefixes = prefixes_of()
+        return _warning(*end, found.near, prefixes, self._meant(*end, prefixes))
 
-    def _meant(self, place: str, predicate: str, node: ast.Iri | ast.Lit, prefixes: Mapping[str, str]) -> str:
+    def _meant(self, place: str, predicate: str, node: Constant, prefixes: Mapping[str, str]) -> str:
         """The IRI of an object that is written as a text with a prefix, as in `--param p=ex:a`; empty for none."""
         if place == "subject" or not isinstance(node, ast.Lit) or node.language or node.datatype:
             return ""
         iri = iri_of_prefixed(node.lexical, prefixes)
         return iri if iri and self._lookup(place, predicate, ast.Iri(iri)).occurs else ""
 
-    def _lookup(self, place: str, predicate: str, node: ast.Iri | ast.Lit) -> Found:
-        key = place, predicate, node
+    def _lookup(self, place: str, predicate: str, node: Constant) -> Found:
+        is_iri = isinstance(node, ast.Iri)
+        # Its fields, not the node: the hash of a dataclass takes longer.
+        key = place, predicate, node.value if is_iri else (node.lexical, node.datatype, node.language, node.direction)
         found = self._found.get(key)
         if found is None:
             term = term_of_constant(node)
@@ -148,13 +146,43 @@ class ConstantAdvisor:
         return values
 
 
+def sought_constants(query: ast.Query) -> tuple[tuple[End, ...], tuple[Option, ...]]:
+    """The constants that patterns have, and those that VALUES and filters give, of which `ends_of` keeps those to look
+    up. A parameter stays one.
+
+    Raises:
+        UnboundParameterError: the value of a parameter decides which these are.
+    """
+    form = query.form
+    if form.where is None or form.dataset or isinstance(form, ast.AskQuery):
+        return (), ()
+    written = (item for group in _groups(form.where) for item in _patterns(group) if any(_constants(item)))
+    ends = tuple(end for item in islice(written, MAX_PATTERNS) for end in _constants(item))
+    options: list[Option] = []
+    certain = 0
+    for option in _options(form):
+        if certain == MAX_OPTIONS:
+            break
+        options.append(option)
+        certain += not option[3]
+    return ends, tuple(options)
+
+
+def ends_of(ends: Sequence[End], options: Sequence[Option]) -> Iterator[End]:
+    """The constants to look up, of those of `sought_constants` with the values of parameters in place."""
+    yield from ends
+    if options:
+        fit = (option[:3] for option in options if not option[3] or _is_only_itself(option[2]))
+        yield from islice(fit, MAX_OPTIONS)
+
+
 def _is_of(value: Term, day: str) -> bool:
     found = _DAY.match(value.value) if isinstance(value, Literal) else None
     return found is not None and found[0] == day
 
 
 def _warning(
-    place: str, predicate: str, node: ast.Iri | ast.Lit, near: Sequence[Term], prefixes: Mapping[str, str], iri: str
+    place: str, predicate: str, node: Constant, near: Sequence[Term], prefixes: Mapping[str, str], iri: str
 ) -> QueryWarning:
     def name(term: Term) -> str:
         return shown(written(term, prefixes), MAX_LENGTH)
@@ -220,8 +248,8 @@ def _patterns(group: ast.Group) -> Iterator[ast.TriplePattern]:
             yield from (item for item in element.items if isinstance(item, ast.TriplePattern))
 
 
-def _constants(item: ast.TriplePattern) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]]:
-    """(place, predicate, constant) of the ends of a pattern, apart from the IRI of a class, which W107 is about.
+def _constants(item: ast.TriplePattern) -> Iterator[End]:
+    """The constants at the ends of a pattern, apart from the IRI of a class, which W107 is about.
 
     At an end of a path the predicate is that of the first or the last step: `"city"` in `?x :type/:label "city"` is an
     object of `:label`.
@@ -230,12 +258,12 @@ def _constants(item: ast.TriplePattern) -> Iterator[tuple[str, str, ast.Iri | as
     for node, at_end in ((item.subject, False), (item.object, True)):
         is_class = at_end and is_type and isinstance(node, ast.Iri)
         step = None if is_class else _step(item.predicate, at_end=at_end)
-        if step is not None and isinstance(node, ast.Iri | ast.Lit):
+        if step is not None and _is_constant(node):
             yield (*step, node)
 
 
-def _options(form: ast.QueryForm) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]]:
-    """(place, predicate, constant) of each constant that VALUES, IN or `=` gives for an end of a needed pattern.
+def _options(form: ast.QueryForm) -> Iterator[Option]:
+    """The constants that VALUES, IN or `=` gives for an end of a needed pattern.
 
     A group's own patterns decide what its variables are; VALUES after the groups belongs to the outermost one.
     """
@@ -248,32 +276,38 @@ def _options(form: ast.QueryForm) -> Iterator[tuple[str, str, ast.Iri | ast.Lit]
                 if isinstance(node, ast.Var) and step is not None:
                     steps.setdefault(node.name, {})[step] = None
         last = form.values if group is form.where and isinstance(form, ast.SelectQuery) else None
-        for name, constant in chain(*map(_given, group.elements), _given(last)):
-            yield from ((*step, constant) for step in steps.get(name, ()))
+        for name, constant, is_compared in chain(*map(_given, group.elements), _given(last)):
+            yield from ((*step, constant, is_compared) for step in steps.get(name, ()))
 
 
-def _given(node: ast.Syntax | None) -> Iterator[tuple[str, ast.Iri | ast.Lit]]:
-    """(variable, constant) of VALUES, and of the conditions of a filter that must hold and compare terms."""
+def _given(node: ast.Syntax | None) -> Iterator[tuple[str, Constant, bool]]:
+    """(variable, constant, whether it is compared) of VALUES, and of the conditions of a filter that must hold."""
     match node:
         case ast.InlineData(variables, rows):
             for row in rows:
                 for variable, cell in zip(variables, row, strict=True):
+                    if isinstance(cell, ast.ListParameter):
+                        raise UnboundParameterError("the value of a parameter has a number of constants")
                     if isinstance(cell, ast.Iri | ast.Lit):
-                        yield variable.name, cell
+                        yield variable.name, cell, False
         case ast.Filter(condition):
             yield from _given(condition)
         case ast.Binary("&&", left, right):
             yield from _given(left)
             yield from _given(right)
         case ast.In(ast.Var(name), options, False):
-            yield from ((name, option) for option in options if _is_only_itself(option))
-        case ast.Binary("=", ast.Var(name), other) | ast.Binary("=", other, ast.Var(name)) if _is_only_itself(other):
-            yield name, other
+            yield from ((name, option, True) for option in options if _is_constant(option))
+        case ast.Binary("=", ast.Var(name), other) | ast.Binary("=", other, ast.Var(name)) if _is_constant(other):
+            yield name, other, True
 
 
-def _is_only_itself(node: ast.Syntax) -> TypeGuard[ast.Iri | ast.Lit]:
+def _is_constant(node: ast.Syntax) -> TypeGuard[Constant]:
+    return isinstance(node, ast.Iri | ast.Lit)
+
+
+def _is_only_itself(node: Constant) -> bool:
     """Whether `=` compares a constant by its term: an IRI or a text. 5.0 is equal to 5."""
-    return isinstance(node, ast.Iri) or (isinstance(node, ast.Lit) and node.datatype in (None, XSD_STRING.value))
+    return isinstance(node, ast.Iri) or node.datatype in (None, XSD_STRING.value)
 
 
 def _step(path: ast.Syntax, *, at_end: bool) -> tuple[str, str] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from hybridkg.errors import EndpointError, HybridkgError, QueryWarning, Span, Un
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
-from hybridkg.kb.absent_constants import ConstantAdvisor
+from hybridkg.kb.absent_constants import ConstantAdvisor, End
 from hybridkg.kb.occurrence import occurs_in_a_graph
 from hybridkg.kb.other_languages import languages_with, tagged
 from hybridkg.operators.text_query import ranked_query, text_query
@@ -206,13 +205,20 @@ class Advisor:
             self._kinds[predicate] = self._object_kinds(predicate)
         return self._kinds[predicate]
 
-    def constants(self, query: ast.Query, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
-        """Warnings about constants that no triple has in their place, for a query without a row.
+    def constants(self, ends: Iterable[End], prefixes_of: Callable[[], Mapping[str, str]]) -> Iterator[QueryWarning]:
+        """Warnings about constants (`ends_of`) that no triple has in their place, for a query without a row; W107 is
+        about a predicate that no triple has.
 
         None where an endpoint refuses a look-up, because the query itself has its answer.
         """
-        with suppress(EndpointError):
-            yield from self._constants.warnings(query, prefixes, lambda iri: self._occurs("predicate", iri))
+        try:
+            for end in ends:
+                if self._occurs("predicate", end[1]):
+                    warning = self._constants.warning(end, prefixes_of)
+                    if warning is not None:
+                        yield warning
+        except EndpointError:
+            return
 
     def _occurs(self, kind: str, iri: str) -> bool:
         key = kind, iri

@@ -76,17 +76,17 @@ class CheckedTree:
                     snippets += 1
         return has_service, has_files, has_exists or snippets >= 2
 
-    @property
+    @cached_property
     def has_service(self) -> bool:
         """Whether the query has a SERVICE."""
         return self._parts[0]
 
-    @property
+    @cached_property
     def has_files(self) -> bool:
         """Whether a model has a file of parameters, which is read for each request."""
         return self._parts[1]
 
-    @property
+    @cached_property
     def compares_constants(self) -> bool:
         """Whether planning compares patterns for equality: for EXISTS, and for snippets of several MATCHes."""
         return self._parts[2]

@@ -135,7 +135,7 @@ class QueryRun:
     def plan(self, text: ParsedQuery, params: Parameters | None) -> tuple[BoundQuery, PhysicalPlan]:
         """Binds the parameters and chooses the physical plan."""
         self._query = None  # an error of `bind` has the words of the text already, also after an earlier attempt
-        services = text.has_service and self._allows_services
+        services = self._allows_services and text.has_service
         query = self._query = self._session.bind(text, params, services=services)
         if self._thread is None or is_planned_here(query.template, self._session.snapshot):
             return query, self._session.plan(query, self._limit, self._strategy)

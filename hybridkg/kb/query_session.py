@@ -12,6 +12,7 @@ from hybridkg.algebra.reranking import below_rerank
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.errors import HybridkgError, QueryWarning, SourceName, Span, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
+from hybridkg.kb.absent_constants import ends_of
 from hybridkg.kb.blank_aggregates import MAX_WARNINGS, aggregate_columns
 from hybridkg.kb.labels import Labels
 from hybridkg.kb.lru_cache import LruCache
@@ -25,7 +26,7 @@ from hybridkg.operators.text_query import checked_index
 from hybridkg.planner.choose import PhysicalPlan, choose, with_limit
 from hybridkg.planner.plan_template import PlanTemplate
 from hybridkg.query import ast
-from hybridkg.query.invalid_constants import invalid_constants
+from hybridkg.query.invalid_constants import warnings_about
 from hybridkg.query.services import blamed
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import Literal
@@ -159,15 +160,17 @@ class QuerySession:
     ) -> ResultSet:
         """The result set of a run; `limit` as in `plan`, `source` is the text for warnings, `within` explains rows."""
         matches, generation, wording = request.matches, self.snapshot.generation, request.wording
-        texts = self.snapshot.advisor.texts(matches, lambda match: has_words(match, matches, context))
-        strings = self.snapshot.advisor.asked(context.query_strings)
+        advisor = self.snapshot.advisor
+        texts = advisor.texts(matches, lambda match: has_words(match, matches, context))
+        strings = advisor.asked(context.query_strings)
         warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
         is_empty = not solutions.size or _counts_nothing(request.template.query, solutions)
         if is_empty and limit != 0 and not request.template.shape.skips_rows:
             never = [warning.span for warning in warnings if warning.code == "W113"]
-            absent = self.snapshot.advisor.constants(request.query, self._prefixes_under(request))
-            warnings += (one for one in absent if not any(_is_inside(one.span, span) for span in never))
-            warnings += invalid_constants(request.query, is_oxigraph=not self.snapshot.endpoint)
+            ends, options, checked = request.suspects
+            absent = advisor.constants(ends_of(ends, options), lambda: self._prefixes_under(request))
+            warnings += [one for one in absent if not any(_is_inside(one.span, span) for span in never)]
+            warnings += warnings_about(checked, is_oxigraph=not self.snapshot.endpoint)
         own = [wording.own(warning.copy()) for warning in warnings]
         own += [warning.copy() for warning in wording.advice(request.template)]
         # The template, not the query with its values: making a syntax tree takes a tenth of the time of a result.

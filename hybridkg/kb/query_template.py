@@ -10,9 +10,11 @@ from typing import Protocol
 from hybridkg.algebra import nodes
 from hybridkg.errors import HybridkgError, QueryWarning
 from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
+from hybridkg.kb.absent_constants import End, Option, sought_constants
 from hybridkg.kb.blank_aggregates import AggregateColumn, aggregate_columns
 from hybridkg.kb.data_warnings import predicates_and_classes
 from hybridkg.query import ast
+from hybridkg.query.invalid_constants import checked_nodes
 from hybridkg.query.ranked_order import arbitrary_rows
 from hybridkg.query.scope import ranked_items
 from hybridkg.query.warnings import advise
@@ -70,6 +72,16 @@ class QueryTemplate:
         if names is None:
             return frozenset(("predicate", "class"))
         return frozenset(kind for kind, iri in names.tree if isinstance(iri, ast.IriParameter))
+
+    @cached_property
+    def suspects_of(self) -> Substitution | None:
+        """What the warnings about an empty answer look at: `sought_constants`, and `checked_nodes`; None where a value
+        decides what this is.
+        """
+        try:
+            return Substitution((*sought_constants(self.query), tuple(checked_nodes(self.query.form))))
+        except UnboundParameterError:
+            return None
 
     @cached_property
     def aggregates(self) -> tuple[AggregateColumn, ...]:
@@ -171,3 +183,12 @@ class BoundQuery:
         names: Iterable[tuple[str, ast.Iri]]
         names = predicates_and_classes(self.query.form) if names_of is None else names_of(self)
         return names
+
+    @property
+    def suspects(self) -> tuple[tuple[End, ...], tuple[Option, ...], tuple[ast.Lit | ast.Call, ...]]:
+        """As QueryTemplate.suspects_of has them, with the values in place."""
+        suspects_of = self.template.suspects_of
+        if suspects_of is None:
+            return (*sought_constants(self.query), tuple(checked_nodes(self.query.form)))
+        suspects: tuple[tuple[End, ...], tuple[Option, ...], tuple[ast.Lit | ast.Call, ...]] = suspects_of(self)
+        return suspects

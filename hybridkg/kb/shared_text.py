@@ -104,15 +104,16 @@ class SharedText(ParsedQuery):
         self, params: Parameters | None = None, *, folder: Path | None = None, services: bool = False
     ) -> BoundQuery:
         """As `ParsedQuery.request`, by the shared tree; what cannot be bound there is bound to this text alone."""
-        signed = None if self.tree.has_files or (self.has_service and not services) else signed_parameters(params)
-        template = None
-        if signed == NO_PARAMETERS:
-            template = self.tree.template(*NO_PARAMETERS)
-        elif signed is not None:
+        tree, template = self.tree, None
+        if tree.has_files or (tree.has_service and not services):
+            signed = None
+        elif params is None:
+            signed, template = NO_PARAMETERS, tree.template(*NO_PARAMETERS)
+        elif (signed := signed_parameters(params)) is not None:
             own = dict(zip(self._names, CANONICAL_NAMES, strict=False))
-            if all(name in own for name, _ in signed[0]) and not self.tree.compares_constants:
+            if all(name in own for name, _ in signed[0]) and not (signed[0] and tree.compares_constants):
                 signature = tuple((own[name], kind) for name, kind in signed[0])
-                template = self.tree.template(signature, signed[1])
+                template = tree.template(signature, signed[1])
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)
         return BoundQuery(template, self._values + signed[1], self, (self._constants, signed[1]))

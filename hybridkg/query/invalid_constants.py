@@ -8,7 +8,7 @@ datatype is a mistake in the namespace of XML Schema, and an application's own e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hybridkg.errors import QueryWarning
 from hybridkg.query import ast
@@ -47,23 +47,35 @@ def invalid_constants(query: ast.Query, *, is_oxigraph: bool = True) -> Iterator
     >>> [warning.message for warning in invalid_constants(parse(text))]
     ["'2025-13-01' is not a date, so what is computed with it never has a value"]
     """
-    return _invalid(query.form, is_oxigraph)
+    return warnings_about(checked_nodes(query.form), is_oxigraph=is_oxigraph)
 
 
-def _invalid(node: ast.Syntax, is_oxigraph: bool) -> Iterator[QueryWarning]:
+def checked_nodes(node: ast.Syntax) -> Iterator[ast.Lit | ast.Call]:
+    """The nodes that `warnings_about` reads, in the order of the text: which these are depends on no value of a
+    parameter.
+    """
     match node:
         case ast.TriplePattern() | ast.InlineData() | ast.ServicePattern():
             return
-        case ast.Lit(lexical, str(datatype), None):
-            yield from _warning(lexical, datatype, node)
-        case ast.Call(ast.Iri(datatype), (ast.Lit(lexical, None, None) as constant,)):
-            yield from _warning(lexical, datatype, constant)
-        case ast.Call(str(function), (_, ast.Lit() as pattern, *more)) if is_oxigraph:
-            if function in TAKES_PATTERN:
+        case ast.Lit() | ast.Call(ast.Iri(), (ast.Lit(),)):
+            yield node
+        case ast.Call(str(function), (_, ast.Lit(), *_)) if function in TAKES_PATTERN:
+            yield node
+    for child in children(node):
+        yield from checked_nodes(child)
+
+
+def warnings_about(nodes: Iterable[ast.Lit | ast.Call], *, is_oxigraph: bool) -> Iterator[QueryWarning]:
+    """The warnings of `invalid_constants` by the nodes that it checks."""
+    for node in nodes:
+        match node:
+            case ast.Lit(lexical, str(datatype), None):
+                yield from _warning(lexical, datatype, node)
+            case ast.Call(ast.Iri(datatype), (ast.Lit(lexical, None, None) as constant,)):
+                yield from _warning(lexical, datatype, constant)
+            case ast.Call(str(function), (_, ast.Lit() as pattern, *more)) if is_oxigraph:
                 flags = more[-1] if len(more) + 2 == TAKES_PATTERN[function] else ast.Lit("")
                 yield from _pattern_warning(function, pattern, flags)
-    for child in children(node):
-        yield from _invalid(child, is_oxigraph)
 
 
 def _pattern_warning(function: str, pattern: ast.Lit, flags: ast.Syntax) -> Iterator[QueryWarning]:

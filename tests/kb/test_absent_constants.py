@@ -10,10 +10,13 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import EndpointError
+from hybridkg.kb.parsed_query import ParsedQuery
+from hybridkg.query.parameters.bind import bind
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
+GENRE, RDF_TYPE = NamedNode("http://example.org/films/genre"), NamedNode(rdflib.RDF.type)
 PREFIX = "PREFIX : <http://example.org/films/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
 
 
@@ -178,6 +181,54 @@ def test_texts_of_one_shape_have_each_their_own_warnings(films):
         for written, codes in (("1979", []), ('"1979"', ["W113"]), ("<x:y>", ["W113"]), ("1979.0", [])):
             text = f"SELECT * {{ ?x :year ?y FILTER(?y = {written}) }}"
             assert [code for code, *_ in warned(films, text)] == codes
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("?x rdfs:label {}", [("'alien'",), ("'Alien'@en",), ("'Solaris'",), ("'ALIEN'",)]),
+        ("?x :genre ?g FILTER(?g IN ({}, {}))", [(":drama", ":Comedy"), (":drama", ":horror"), ("<x:z>", "<x:y>")]),
+        ("?x :year ?y FILTER(?y = {})", [("1800",), ("1801",), ("'1802'",), ("'1803'",)]),
+        ("VALUES ?g {{ {} {} }} ?x :genre ?g", [(":drama", ":d"), (":Dramas", ":drama"), (":a", ":b")]),
+        ("?x rdfs:label ?n FILTER(REGEX(?n, {}))", [("'('",), ("'zzz'",), ("'['",)]),
+        ("?x :year ?y FILTER(?y > {}^^<http://www.w3.org/2001/XMLSchema#date>)", [("'x'",), ("'2025-13-01'",)]),
+        ("?x rdfs:label ?n FILTER(?n = {} && {} > 1)", [("'alien'", "0"), ("'x'", "1"), ("'ALIEN'", "2")]),
+    ],
+)
+def test_an_empty_answer_has_the_warnings_of_its_text_alone(films, text, values):
+    warned = set()
+    for constants in values * 2:
+        asked = f"{PREFIX}SELECT * {{ {text.format(*constants)} }}"
+        shared, alone = films.query(asked), films.query(ParsedQuery(asked))
+        assert [w.render() for w in shared.warnings] == [w.render() for w in alone.warnings]
+        warned |= {constants for _ in shared.warnings}
+    assert len(warned) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "requests"),
+    [
+        ("?x $p :drama", [{"p": RDF_TYPE}, {"p": GENRE}, {"p": NamedNode("x:none")}, {"p": GENRE}]),
+        ("?x $p :drama FILTER(?x != $y)", [{"p": GENRE, "y": 1}, {"p": RDF_TYPE, "y": "a"}]),
+        ("?x :genre $g", [{"g": [NamedNode("x:a")]}, {"g": [GENRE, NamedNode("x:b")]}, {"g": ["x"]}]),
+        ("?x :genre ?g FILTER(?g = $g)", [{"g": GENRE}, {"g": 1}, {"g": "Drama"}, {"g": NamedNode("x:c")}]),
+    ],
+)
+def test_parameters_have_the_warnings_of_constants_in_their_place(films, text, requests):
+    text = f"{PREFIX}SELECT * {{ {text} }}"
+    prepared = films.prepare(text)
+    for request in requests * 2:
+        assert codes_of(prepared.query(request)) == codes_of(films.query(bound_alone(text, request)))
+
+
+def codes_of(result):
+    return [(w.code, w.message, w.hint, w.span) for w in result.warnings]
+
+
+def bound_alone(text, request):
+    """The query with values in place, which shares no template with another."""
+    parsed = ParsedQuery(text)
+    return ParsedQuery.of(bind(parsed.written, request), text)
 
 
 def test_an_endpoint_that_refuses_a_look_up_takes_no_answer_away(films, monkeypatch):

@@ -283,7 +283,9 @@ def test_plans_for_other_values_share_their_template(films):
     text = f"{PREFIX}SELECT ?x {{ ?x MATCH $t AS ?s . ?x f:director $a }} RANK BY ?s LIMIT 3"
     known, state = ParsedQuery(text), films._current_session()
     first = state._chosen(known.request({"t": "space", "a": F.Scott}), None, None)
-    (template,) = [one for (made, _, _), ((_, one), _) in state._templates._items.items() if made.written is known.written]
+    (template,) = [
+        one for (made, *_), ((_, one), _) in state._templates._items.items() if made.written is known.written
+    ]
     roots = dict(template.roots)
     again = state._chosen(known.request({"t": "mars", "a": F.Lang}), None, None)
     assert type(again.root) is type(first.root)
