@@ -104,7 +104,8 @@ class Advisor:
                     hint="leave the tag out for English; docs/language.md lists the languages with a stemmer",
                     span=match.text.span,
                 )
-            if has_words(match) and not any(mark in match.text.lexical for mark in "*~"):
+            text = match.text.lexical
+            if "*" not in text and "~" not in text and has_words(match):
                 continue
             terms = self._text.terms(text_query(match))
             if not terms:

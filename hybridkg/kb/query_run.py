@@ -66,7 +66,6 @@ class QueryRun:
         self._explains_blanks = explains_blanks
         self._session, self._progress, self._stays_open = session, progress, stays_open
         self._text, self._options, self._settings = text, options, settings
-        self._source = source_of(options.name, text)
         self._allows_services = settings.service == "allow"
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
         self._limits = limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
@@ -113,7 +112,7 @@ class QueryRun:
             with_known_names(error, self._session.snapshot)
             if self._query is not None:
                 self._query.wording.own(error)
-            error.at(self._source)
+            error.at(self._source())
         elif may_be_damage(error):
             raise_if_damaged(self._session.snapshot.generation, error, self._progress)
 
@@ -122,6 +121,9 @@ class QueryRun:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.close(None if self._cursor is None else self._cursor.close)
+
+    def _source(self) -> SourceName:
+        return source_of(self._options.name, self._text)
 
     def _doing(self) -> str:
         return self.context.doing()
@@ -218,7 +220,8 @@ class QueryRun:
 
     def _explained(self, result: ResultSet, query: BoundQuery, solutions: Solutions) -> ResultSet:
         """The result with the warnings about blank cells of aggregates, where they are wanted."""
-        blank = blank_cells(query.template.aggregates, solutions) if self._explains_blanks else {}
+        aggregates = query.template.aggregates
+        blank = blank_cells(aggregates, solutions) if aggregates and self._explains_blanks else {}
         if not blank:
             return result
         found = blank_warnings(
@@ -231,7 +234,7 @@ class QueryRun:
             spent=monotonic() - self._began_at,
             deadline=self.context.meter.deadline,
         )
-        warnings = [*result.warnings, *(warning.at(self._source) for warning in found)]
+        warnings = [*result.warnings, *(warning.at(self._source()) for warning in found)]
         warnings.sort(key=lambda warning: warning.span.start if warning.span else 0)
         return replace(result, warnings=tuple(warnings))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ class QuerySession:
     def __init__(self, snapshot: Snapshot, folder: Path):
         self.snapshot, self._folder = snapshot, folder
         self._labels = Labels(snapshot.store, snapshot.profile.labels if snapshot.profile else LABEL_PREDICATES)
-        self._stale_indexes = snapshot.generation.behind()
+        self._stale_indexes, self._generation = snapshot.generation.behind(), snapshot.generation.name
         self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
         self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
             MAX_PLANS
@@ -155,30 +155,14 @@ class QuerySession:
         solutions: Solutions,
         context: ExecutionContext,
         limit: int | None,
-        source: SourceName,
+        source: Callable[[], SourceName],
         within: WithinLimits,
     ) -> ResultSet:
         """The result set of a run; `limit` as in `plan`, `source` is the text for warnings, `within` explains rows."""
-        matches, generation, wording = request.matches, self.snapshot.generation, request.wording
-        advisor = self.snapshot.advisor
-        texts = advisor.texts(matches, lambda match: has_words(match, matches, context))
-        strings = advisor.asked(context.query_strings)
-        warnings = [*self._name_warnings(request), *texts, *strings, *context.warnings]
-        is_empty = not solutions.size or _counts_nothing(request.template.query, solutions)
-        if is_empty and limit != 0 and not request.template.shape.skips_rows:
-            never = [warning.span for warning in warnings if warning.code == "W113"]
-            ends, options, checked = request.suspects
-            absent = advisor.constants(ends_of(ends, options), lambda: self._prefixes_under(request))
-            warnings += [one for one in absent if not any(_is_inside(one.span, span) for span in never)]
-            warnings += warnings_about(checked, is_oxigraph=not self.snapshot.endpoint)
-        own = [wording.own(warning.copy()) for warning in warnings]
-        own += [warning.copy() for warning in wording.advice(request.template)]
-        # The template, not the query with its values: making a syntax tree takes a tenth of the time of a result.
-        if request.template.limit is not None and solutions.size >= request.template.limit:
-            own += [wording.own(warning.copy()) for warning in request.template.arbitrary]
-        own.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        matches, wording, shape = request.matches, request.wording, request.template.shape
+        warnings = self._warnings(request, solutions, context, limit)
         return build_result(
-            request.template.shape,
+            shape,
             lambda: request.query,
             lambda: plan.logical,
             solutions,
@@ -187,14 +171,46 @@ class QuerySession:
             within=within,
             strategy=plan.strategy,
             limit=limit,
-            generation=generation.name,
+            generation=self._generation,
             stale_indexes=self._stale_indexes,
-            warnings=tuple(warning.at(source) for warning in own),
-            name_of=wording.name,
+            warnings=tuple([warning.at(source()) for warning in warnings]) if warnings else (),
+            names=wording.names,
             prefixes=wording.prefixes,
             known=self.snapshot.prefixes,
             labels=self._labels,
         )
+
+    def _warnings(
+        self, request: BoundQuery, solutions: Solutions, context: ExecutionContext, limit: int | None
+    ) -> list[HybridkgError]:
+        """The warnings about a run, in the words and the order of the text; arguments as `result` has them."""
+        matches, template, advisor, returned = request.matches, request.template, self.snapshot.advisor, solutions.size
+        found = [*self._name_warnings(request)]
+        if matches:
+            found += advisor.texts(matches, lambda match: has_words(match, matches, context))
+        if context.query_strings:
+            found += advisor.asked(context.query_strings)
+        found += context.warnings
+        is_empty = not returned or (returned == 1 and _counts_nothing(template.query, solutions))
+        if is_empty and limit != 0 and not template.shape.skips_rows:
+            found += self._about_constants(request, found)
+        cut = template.arbitrary if template.limit is not None and returned >= template.limit else ()
+        if not (found or cut or template.advice):
+            return []
+        wording = request.wording
+        own = [wording.own(warning.copy()) for warning in found]
+        own += [warning.copy() for warning in wording.advice(template)]
+        own += [wording.own(warning.copy()) for warning in cut]
+        own.sort(key=lambda warning: warning.span.start if warning.span else 0)
+        return own
+
+    def _about_constants(self, request: BoundQuery, found: Sequence[QueryWarning]) -> list[QueryWarning]:
+        """Warnings about constants, for a query without a row; those `found` say why a comparison never has a value."""
+        ends, options, checked = request.suspects
+        absent = self.snapshot.advisor.constants(ends_of(ends, options), lambda: self._prefixes_under(request))
+        never = [warning.span for warning in found if warning.code == "W113"]
+        warnings = [one for one in absent if not any(_is_inside(one.span, span) for span in never)]
+        return [*warnings, *warnings_about(checked, is_oxigraph=not self.snapshot.endpoint)]
 
     def blank_aggregates(
         self, request: BoundQuery, blank: Mapping[str, int], rows: int, context: ExecutionContext
@@ -218,7 +234,8 @@ class QuerySession:
         """Warnings about predicates, classes and the kinds of values, cached as far as they do not read parameters."""
         template, prefixes, advisor = request.template, request.wording.prefixes, self.snapshot.advisor
         # Of values, the warnings about kinds read only the datatypes and languages.
-        key = template, prefixes, tuple([_kind(value) for value in request.values[template.constants :]])
+        given = request.values[template.constants :]
+        key = template, prefixes, tuple([_kind(value) for value in given]) if given else ()
         cached = self._names.get(key)
         names, kinds = (None, None) if cached is None else cached
         if names is None:
@@ -252,7 +269,7 @@ def _naming_service(request: BoundQuery) -> Iterator[None]:
 def _counts_nothing(query: ast.Query, solutions: Solutions) -> bool:
     """Whether the one row holds only aggregates without a group, as they are over no solution: 0, "" or no value."""
     form = query.form
-    if solutions.size != 1 or not isinstance(form, ast.SelectQuery) or form.modifiers.group_by:
+    if not isinstance(form, ast.SelectQuery) or form.modifiers.group_by:
         return False
     own = [item.expression for item in form.projection or ()]
     if not own or not all(isinstance(one, ast.Aggregate) for one in own):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -113,10 +113,9 @@ class QueryTemplate:
 class Wording(Protocol):
     """How messages of a query name the variables and places of its text."""
 
+    names: Mapping[str, str]
+    """The name of each variable, and the wording of each message with names of variables."""
     prefixes: tuple[tuple[str, str], ...]
-
-    def name(self, canonical: str) -> str:
-        """The name of a variable, or a message with the names of variables."""
 
     def own(self, error: HybridkgError) -> HybridkgError:
         """An error or a warning with the names and the place of this text."""
@@ -125,15 +124,21 @@ class Wording(Protocol):
         """Static warnings about this text."""
 
 
+class SameNames(dict[str, str]):
+    """The names of a query that was parsed from its own text: each stands for itself."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+SAME_NAMES = SameNames()
+
+
 class OwnWording:
     """Wording of a query that was parsed from its own text."""
 
     def __init__(self, prefixes: tuple[tuple[str, str], ...]):
-        self.prefixes = prefixes
-
-    def name(self, canonical: str) -> str:
-        """The name as it is."""
-        return canonical
+        self.names, self.prefixes = SAME_NAMES, prefixes
 
     def own(self, error: HybridkgError) -> HybridkgError:
         """The error as it is."""

@@ -74,6 +74,13 @@ class SharedQuery:
         return [*boundaries(self.parsed.text)]
 
 
+class OwnNames(dict[str, str]):
+    """The names of a text by the canonical ones, in their order; a sentence with such names gets its own."""
+
+    def __missing__(self, sentence: str) -> str:
+        return sentence if sentence.isascii() else restored(sentence, tuple(self.values()))
+
+
 class SharedText(ParsedQuery):
     """A text that is asked by a shared tree."""
 
@@ -88,7 +95,7 @@ class SharedText(ParsedQuery):
         self.text, self.tree, self.prefixes = text, shared.tree, shape.prefixes
         self._names, self._constants = shape.names, shape.constants
         self._shared, self._values, self._known = shared, values, known
-        self._own_names = dict(zip(CANONICAL_NAMES, self._names, strict=False))
+        self.names = OwnNames(zip(CANONICAL_NAMES, shape.names, strict=False))
 
     @cached_property
     def alone(self) -> ParsedQuery:
@@ -122,7 +129,7 @@ class SharedText(ParsedQuery):
 
     def name(self, canonical: str) -> str:
         """The name of a variable, or a message with the names of variables."""
-        return self._own_names.get(canonical) or restored(canonical, self._names)
+        return self.names[canonical]
 
     def own(self, error: HybridkgError) -> HybridkgError:
         """An error or a warning with the names and the place of this text."""

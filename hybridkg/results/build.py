@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -109,7 +109,7 @@ class LazyProvenance:
     logical: Callable[[], nodes.Plan]
     context: ExecutionContext
     within: WithinLimits
-    name_of: Callable[[str], str] = str
+    names: Mapping[str, str]
 
     def triples(self, bound: Mapping[str, Term | None]) -> list[Triple]:
         """The triples of a row that its query matched."""
@@ -143,7 +143,7 @@ class LazyProvenance:
     def _reasons(self) -> ScoreExplainer:
         from hybridkg.results.why import ScoreExplainer
 
-        return ScoreExplainer.of(self.logical(), self.context, self.name_of)
+        return ScoreExplainer.of(self.logical(), self.context, self.names.__getitem__)
 
 
 def build_result(
@@ -160,14 +160,14 @@ def build_result(
     generation: str,
     stale_indexes: tuple[str, ...],
     warnings: tuple[HybridkgError, ...] = (),
-    name_of: Callable[[str], str] = str,
+    names: Mapping[str, str],
     prefixes: tuple[tuple[str, str], ...] = (),
     known: KnownPrefixes = ONLY_WELL_KNOWN,
     labels: LabelLookup | None = None,
 ) -> ResultSet:
     """The result of a query; `matches` are all of the bound query, `limit` is that of the call, not of the query.
 
-    `name_of` gives the name of a variable in the text of the query, also inside a sentence; `prefixes` are those of the
+    `names` has the name of each variable in the text of the query, also inside a sentence; `prefixes` are those of the
     text, `known` those that it need not declare; `labels` finds labels of IRIs. `query` and `logical` return the bound
     query and its plan, for explanations only. Stale indexes are reported for hybrid queries only. Explanations of rows
     are made `within` the limits of the run.
@@ -180,36 +180,41 @@ def build_result(
     def reason() -> str:
         places = {item.span.start for item in needed_matches(query().form)}
         needed = [match for match in matches if match.span.start in places]
-        return name_of(shortfall(returned, shape.offset, matches, needed, context))
+        return names[shortfall(returned, shape.offset, matches, needed, context)]
 
-    columns = solutions.variables if shape.columns is None else shape.columns
+    variables = solutions.variables
+    own_variables = _named(variables, names)
+    columns = own_variables if shape.columns in (None, variables) else _named(shape.columns or (), names)
+    reached = limits_reached(matches, context) if matches else ()
     return ResultSet(
-        columns=tuple(map(name_of, columns)),
-        _variables=() if is_ask else tuple(map(name_of, solutions.variables)),
+        columns=columns,
+        _variables=() if is_ask else own_variables,
         _solutions=Solutions((), []) if is_ask else _made_within(solutions, within),
-        _scores=tuple((name_of(variable), name_of(label)) for variable, label in shape.scores),
-        _ranked_by=None if shape.ranked_by is None else name_of(shape.ranked_by),
-        _reranked_by=None if shape.reranked_by is None else name_of(shape.reranked_by),
-        reranked=tuple(name_of(str(reordering)) for reordering in context.reorderings.values()),
+        _scores=tuple([(names[name], names[label]) for name, label in shape.scores]) if shape.scores else (),
+        _ranked_by=None if shape.ranked_by is None else names[shape.ranked_by],
+        _reranked_by=None if shape.reranked_by is None else names[shape.reranked_by],
+        reranked=_named(map(str, context.reorderings.values()), names) if context.reorderings else (),
         requested=requested,
         exact=context.exact,
-        limits_reached=tuple(map(name_of, limits_reached(matches, context))),
+        limits_reached=_named(reached, names) if reached else (),
         _shortfall=reason if has_shortfall else str,
         generation=generation,
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
-        _snippets=tuple(map(name_of, shape.snippets)),
-        _computed=tuple(map(name_of, shape.computed)),
+        _snippets=_named(shape.snippets, names) if shape.snippets else (),
+        _computed=_named(shape.computed, names) if shape.computed else (),
         _prefixes=prefixes,
         _known=known,
         _label_lookup=labels,
         boolean=returned > 0 if is_ask else None,
         is_graph=shape.is_graph,
-        _provenance=LazyProvenance(solutions.variables, query, logical, context, within, name_of)
-        if shape.is_select
-        else None,
+        _provenance=LazyProvenance(variables, query, logical, context, within, names) if shape.is_select else None,
     )
+
+
+def _named(canonical: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple([names[name] for name in canonical])
 
 
 def explained(explanation: ExplainedPlan) -> ResultSet:

@@ -12,21 +12,22 @@ from hybridkg.query import ast
 from hybridkg.results.result import NO_MORE
 
 
-def limits_reached(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> tuple[str, ...]:
+def limits_reached(matches: Sequence[ast.RankedItem], context: ExecutionContext) -> list[str]:
     """A sentence for each limit inside the query that was reached."""
-    return tuple(
-        f"TOP {match.top:,} keeps the best {match.top:,} of the entities that match {_target(match)}"
-        for match in matches
-        if match.top is not None and (count := _match_count(match, context)) is not None and count.n >= match.top
-    )
+    sentences = []
+    for match in matches:
+        top = match.top
+        if top is not None and (count := _match_count(match, context)) is not None and count.n >= top:
+            sentences.append(f"TOP {top:,} keeps the best {top:,} of the entities that match {_target(match)}")
+    return sentences
 
 
 def has_words(match: ast.RankedItem, matches: Sequence[ast.RankedItem], context: ExecutionContext) -> bool:
     """Whether the run has shown that the text of one of the `matches` has a term: an entity matched, or has a term."""
-    count = _match_count(match, context)
-    if count is not None and count.n:
+    if len(matches) == 1 and (context.meter.counts.get(POSTINGS) or _joined(match, context)):
         return True
-    return len(matches) == 1 and bool(_joined(match, context) or context.meter.counts.get(POSTINGS))
+    count = _match_count(match, context)
+    return count is not None and count.n > 0
 
 
 def needed_matches(query: ast.QueryForm) -> Iterator[ast.RankedItem]:
