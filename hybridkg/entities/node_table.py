@@ -16,6 +16,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from operator import itemgetter
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -30,6 +31,8 @@ from hybridkg.storage.array_edit import ArrayEdit, edit_of_sorted
 from hybridkg.storage.durable import storage_error
 
 Ids = NDArray[np.uint32]
+
+_FIRST_CHARACTER = itemgetter(0)
 
 HEADER = Struct("<8sQQ")
 """Magic, number of nodes, length of nodes.text in bytes."""
@@ -156,7 +159,7 @@ class NodeTable:
         """The node of an id; raises IndexError unless the id is below the number of nodes."""
         if not 0 <= id < len(self):
             raise IndexError(f"no node {id}; the table has {len(self)}")
-        return _node(self._text[self._offsets[id] : self._offsets[id + 1]])
+        return _node(self._text[self._offsets[id] : self._offsets[id + 1]].decode())
 
     def strings(self, ids: Sequence[int]) -> list[str]:
         """IRI, or `_:` and the label of a blank node, of ids below the number of nodes."""
@@ -164,9 +167,15 @@ class NodeTable:
         return [text[offsets[i] : offsets[i + 1]].decode() for i in ids]
 
     def nodes(self, ids: Ids) -> list[Node]:
-        """Nodes of the ids, in their order, repeats allowed; about 1 us each."""
-        text, offsets = self._text, self._offsets
-        return [_node(text[offsets[i] : offsets[i + 1]]) for i in ids.tolist()]
+        """Nodes of the ids, in their order, repeats allowed; about 0.6 us each."""
+        return self.listed(ids.tolist())
+
+    def listed(self, ids: Sequence[int]) -> list[Node]:
+        """Nodes of ids in a list, as `nodes` has them."""
+        texts = self.strings(ids)
+        if "_" not in map(_FIRST_CHARACTER, texts):  # an IRI begins with a letter
+            return [*map(NamedNode, texts)]
+        return [_node(text) for text in texts]
 
     def find(self, node: Node) -> int | None:
         """Id of a node, or None; about 2 us."""
@@ -260,9 +269,8 @@ def _key(node: Node) -> bytes:
     return node.value.encode() if type(node) is NamedNode else b"_:" + node.value.encode()
 
 
-def _node(key: bytes) -> Node:
+def _node(text: str) -> Node:
     """No IRI starts with `_:`, because a scheme starts with a letter (RFC 3986, section 3.1)."""
-    text = key.decode()
     return BlankNode(text[2:]) if text.startswith("_:") else NamedNode(text)
 
 

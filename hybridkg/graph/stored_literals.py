@@ -7,7 +7,7 @@ projection of version 2 has all forms in one array and their offsets in another,
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -108,6 +108,18 @@ class StoredLiterals:
         """A form; about 1 us."""
         number = bisect_right(self._firsts, place) - 1
         return self._pieces[number].string(place - self._firsts[number])
+
+    def strings(self, places: Sequence[int]) -> list[str]:
+        """The forms at some places; about 0.4 us each."""
+        found, firsts, begin, end = [], self._firsts, 0, 0
+        for place in places:
+            if not begin <= place < end:
+                number = bisect_right(firsts, place) - 1
+                begin, end = firsts[number], firsts[number + 1]
+                view, ends = self._pieces[number].views
+            at = place - begin
+            found.append(str(view[ends[at] : ends[at + 1]], "utf-8"))
+        return found
 
     def place(self, key: bytes, first: int, end: int) -> int:
         """The place in the sorted range first..end before which a form belongs."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,6 @@ class StoredTerms:
         self._kind_of = view(reader.array("literals.kinds"))
         self._strings = self.segments["string"][1] - self.n_nodes
         self._values_view = view(self._values)
-        self._made: dict[int, str | NamedNode] = {}
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         return self.literals.lexical(first - self.n_nodes, end - self.n_nodes)
@@ -85,17 +84,20 @@ class StoredTerms:
         return self._values[first - self._first_value : end - self._first_value]
 
     def terms(self, ids: Ids) -> list[Term | None]:
-        n_entities, n_nodes = self.n_entities, self.n_nodes
-        if not len(ids) or ids.max() < n_entities:
-            return list(self._nodes.nodes(ids))
-        of_entities = ids < n_entities
-        nodes = iter(self._nodes.nodes(ids[of_entities]))
+        numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
+        if not numbers or max(numbers) < n_entities:
+            return [*self._nodes.listed(numbers)]
+        nodes = self._nodes.listed([i for i in numbers if i < n_entities])
+        literals = self._literals([i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND])
+        if len(literals) == len(numbers):
+            return [*literals]
+        entities, values = iter(nodes), iter(literals)
         return [
-            next(nodes) if i < n_entities
+            next(entities) if i < n_entities
             else self._other(i - n_entities) if i < n_nodes
-            else None if i == _UNBOUND
-            else self._literal(i - n_nodes)
-            for i in ids.tolist()
+            else next(values) if i < _UNBOUND
+            else None
+            for i in numbers
         ]  # fmt: skip
 
     def tagged(self, ids: Ids) -> TaggedTexts:
@@ -103,12 +105,17 @@ class StoredTerms:
         if not numbers or max(numbers) < n_entities:
             return _tagged_nodes(self._nodes.strings(numbers))
         tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
+        places = [i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]
+        literal_tags, literal_texts = self._tags_of(places), self.literals.strings(places)
+        if len(places) == len(numbers):
+            return literal_tags, literal_texts
         entities = zip(tags, texts, strict=True)
+        literals = zip(literal_tags, literal_texts, strict=True)
         pairs = [
             next(entities) if i < n_entities
             else self._tagged_other(i - n_entities) if i < n_nodes
-            else (UNBOUND_TAG, "") if i == _UNBOUND
-            else self._tagged_literal(i - n_nodes)
+            else next(literals) if i < _UNBOUND
+            else (UNBOUND_TAG, "")
             for i in numbers
         ]  # fmt: skip
         return [tag for tag, _ in pairs], [text for _, text in pairs]
@@ -189,20 +196,28 @@ class StoredTerms:
     def _tagged_other(self, i: int) -> tuple[str, str]:
         return BLANK_TAG if i < self._others_blank else IRI_TAG, self._others.string(i)
 
-    def _tagged_literal(self, i: int) -> tuple[str, str]:
-        tag = XSD_STRING.value if i < self._strings else self._kinds.string(self._kind_of[i - self._strings])
-        return tag, self.literals.string(i)
+    def _tags_of(self, places: Sequence[int]) -> list[str]:
+        """The tags of the literals at some places."""
+        strings, kind_of, tags = self._strings, self._kind_of, self._tags
+        first = len(PLAIN_TAGS)
+        return [XSD_STRING.value if i < strings else tags[first + kind_of[i - strings]] for i in places]
 
-    def _literal(self, i: int) -> Literal:
-        text = self.literals.string(i)
-        if i < self._strings:
-            return Literal(text)
-        number = self._kind_of[i - self._strings]
-        kind = self._made.get(number)
-        if kind is None:
-            tag = self._kinds.string(number)
-            kind = self._made[number] = tag[1:] if tag.startswith("@") else NamedNode(tag)
-        return Literal(text, language=kind) if isinstance(kind, str) else Literal(text, datatype=kind)
+    def _literals(self, places: Sequence[int]) -> list[Literal]:
+        """The literals at some places."""
+        strings, kind_of, makers = self._strings, self._kind_of, self._makers
+        return [
+            Literal(text) if i < strings else makers[kind_of[i - strings]](text)
+            for i, text in zip(places, self.literals.strings(places), strict=True)
+        ]
+
+    @cached_property
+    def _makers(self) -> list[Callable[[str], Literal]]:
+        """The function of a text that makes a literal, by the number of its kind."""
+        tags = self._tags[len(PLAIN_TAGS) :]
+        return [
+            partial(Literal, language=tag[1:]) if tag.startswith("@") else partial(Literal, datatype=NamedNode(tag))
+            for tag in tags
+        ]
 
 
 def _tagged_nodes(texts: list[str]) -> TaggedTexts:

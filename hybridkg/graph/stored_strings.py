@@ -51,6 +51,11 @@ class StoredStrings:
     def __len__(self) -> int:
         return len(self._ends) - 1
 
+    @property
+    def views(self) -> tuple[memoryview, memoryview]:
+        """Views of the bytes and of the offsets, of which a slice copies nothing."""
+        return self._view, self._ends
+
     def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The strings at some places, as rdf.gathered has them."""
         return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])

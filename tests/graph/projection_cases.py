@@ -22,6 +22,7 @@ from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.columns import ProjectionColumns, TermTable
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.stored_projection import open_columns
+from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
 from hybridkg.storage.arrays import smallest_unsigned
 
@@ -152,6 +153,9 @@ def assert_equal(found: ProjectionColumns, wanted: ProjectionColumns) -> None:
     terms = b.terms(ids)
     assert a.terms(ids) == terms
     assert a.find(terms).tolist() == ids.tolist()
+    for some in (ids[: b.n_entities], ids[b.n_nodes :], np.append(ids[::-1], UNBOUND)):
+        assert a.terms(some) == b.terms(some)
+        assert [*map(list, a.tagged(some))] == [*map(list, b.tagged(some))]
     for name in SEGMENTS[FIRST_VALUED:]:
         assert a.values(name).tolist() == b.values(name).tolist()
     for first, end in [*b.segments.values(), (b.n_nodes, b.n_terms)]:
