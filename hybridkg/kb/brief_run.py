@@ -5,18 +5,16 @@ Their work checks the meter, so a deadline ends them; nothing in them waits for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn, cast
+from collections.abc import Callable
+from typing import NoReturn, TypeVar, cast
 
-from hybridkg.algebra.reranking import below_rerank
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb.query_template import QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.context import ExecutionContext, NotBriefError
 from hybridkg.planner.choose import PhysicalPlan
-from hybridkg.query import ast
+
+T = TypeVar("T")
 
 MAX_BRIEF_US = 20_000.0
 """Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
@@ -34,17 +32,19 @@ class _NoStore:
         raise NotBriefError
 
 
-@contextmanager
-def briefly(context: ExecutionContext) -> Iterator[None]:
-    """The context has no store inside the block, and its work is bounded.
+_NO_STORE = cast(GraphStore, _NoStore())
+
+
+def briefly(work: Callable[[ExecutionContext], T], context: ExecutionContext) -> T:
+    """The value of work in a context that has no store, and bounds it.
 
     Raises:
         NotBriefError: an operator asked the store, or has more to do than LIMIT_US.
     """
     store = context.store
-    context.store, context.brief_us = cast(GraphStore, _NoStore()), LIMIT_US
+    context.store, context.brief_us = _NO_STORE, LIMIT_US
     try:
-        yield
+        return work(context)
     finally:
         context.store, context.brief_us = store, None
 
@@ -52,15 +52,11 @@ def briefly(context: ExecutionContext) -> Iterator[None]:
 def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
     """Whether planning asks neither a server, an encoder of vectors, nor an entity linker."""
     is_local = not snapshot.endpoint and (snapshot.text is None or not snapshot.text.is_remote)
-    return is_local and all(isinstance(item, ast.Match) and not _links(item) for item in template.matches)
+    return is_local and template.ranks_here
 
 
 def is_brief(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot) -> bool:
     """Whether a plan that `is_planned_here` is expected to take no longer than MAX_BRIEF_US, without the store."""
     if plan.cost is None or plan.cost.estimate > MAX_BRIEF_US or snapshot.graph is None or plan.strategy == "oxigraph":
         return False
-    return below_rerank(template.logical) is None
-
-
-def _links(match: ast.Match) -> bool:
-    return match.model is not None and RANKING_MODELS.get(match.model.name)().traits.links
+    return not template.reranks

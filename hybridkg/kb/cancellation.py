@@ -105,9 +105,8 @@ class StoppableThread:
         self, *, timeout: float | None = None, cancel: threading.Event | None = None, doing: Callable[[], str] = str
     ):
         self._deadline = None if timeout is None else monotonic() + timeout
-        stopped = Latch()
-        self._stopped, self._doing, self._cancel = stopped, doing, cancel
-        self.meter = Meter(self._deadline, timeout, lambda: stopped.is_set or (cancel is not None and cancel.is_set()))
+        self._doing, self._cancel = doing, cancel
+        self.meter = Meter(self._deadline, timeout, None if cancel is None else cancel.is_set)
         self._steps: SimpleQueue[_Step[Any] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -161,11 +160,16 @@ class StoppableThread:
         raise error
 
     def _stop(self, step: _Step[Any]) -> None:
-        self._stopped.is_set = True
+        self.meter.cancelled = _is_stopped
         if not step.done.wait(PATIENCE_S):
             assert self._thread is not None
             with _lock:
                 _orphans.append(self._thread)
+
+
+def _is_stopped() -> bool:
+    """Whether work that nobody waits for any longer has to stop."""
+    return True
 
 
 def _wait_for_orphans(deadline: float | None, cancel: threading.Event | None) -> None:

@@ -53,6 +53,7 @@ class CheckedTree:
     def __init__(self, written: ast.Query, constants: int = 0):
         self.written, self._constants = written, constants
         self._templates: LruCache[Signature, QueryTemplate] = LruCache(MAX_SIGNATURES)
+        self._plain: QueryTemplate | None = None  # the one without parameters of a signature
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
@@ -97,6 +98,8 @@ class CheckedTree:
 
     def template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate | None:
         """The template for parameters with these values; None if they cannot be bound, or a value decides the plan."""
+        if not signature and self._plain is not None:
+            return self._plain
         if values and self.compares_constants and _collide(values, self._compared_constants):
             return None
         template = self._templates.get(signature)
@@ -109,14 +112,14 @@ class CheckedTree:
         return template
 
     def keep_template(self) -> None:
-        """Caches the template without parameters, with everything that may depend on a constant.
+        """Keeps the template without parameters, with everything that may depend on a constant.
 
         Raises:
             HybridkgError, UnboundParameterError: as `new_template`.
         """
         template = self.new_template((), ())
         _ = template.shape, template.advice, template.parameter_names
-        self._templates.put((), template)
+        self._plain = template
 
     def new_template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate:
         """The template for parameters of the kinds of these values.

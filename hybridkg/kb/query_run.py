@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
@@ -192,8 +193,7 @@ class QueryRun:
             return None
         self._is_brief = True
         try:
-            with briefly(self.context):
-                return self._session.run(query, plan, self.context)
+            return briefly(partial(self._session.run, query, plan), self.context)
         except NotBriefError:
             self._is_brief = False
             self.context = self._limits.apply_to(self._session.snapshot.context())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.algebra.reranking import below_rerank
 from hybridkg.entities.profile.labels import LABEL_PREDICATES
 from hybridkg.errors import HybridkgError, QueryWarning, SourceName, Span, StorageError
 from hybridkg.interfaces.parameter import UnboundParameterError
@@ -99,7 +98,7 @@ class QuerySession:
             key = request.template, limit, strategy
             cached = self._templates.get(key)
             # A RERANK with parameters is planned again: planning is negligible next to the reranker.
-            if cached is None and below_rerank(logical) is None:
+            if cached is None and not request.template.reranks:
                 cached = with_limit(logical, limit), PlanTemplate(has_parameters=True)
                 self._templates.put(key, cached)
             if cached is not None:

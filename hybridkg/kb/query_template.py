@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import Protocol
 
 from hybridkg.algebra import nodes
+from hybridkg.algebra.reranking import below_rerank
 from hybridkg.errors import HybridkgError, QueryWarning
 from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
+from hybridkg.interfaces.ranking_model import RANKING_MODELS
 from hybridkg.kb.absent_constants import End, Option, sought_constants
 from hybridkg.kb.blank_aggregates import AggregateColumn, aggregate_columns
 from hybridkg.kb.data_warnings import predicates_and_classes
@@ -56,6 +58,20 @@ class QueryTemplate:
     @cached_property
     def matches_of(self) -> Substitution:
         return Substitution(self.matches)
+
+    @cached_property
+    def ranks_here(self) -> bool:
+        """Whether its MATCHes ask neither an encoder of vectors nor an entity linker.
+
+        Raises:
+            UnknownNameError: there is no such ranking model.
+        """
+        return all(isinstance(item, ast.Match) and not _links(item) for item in self.matches)
+
+    @cached_property
+    def reranks(self) -> bool:
+        """Whether its rows are reranked."""
+        return below_rerank(self.logical) is not None
 
     @cached_property
     def names_of(self) -> Substitution | None:
@@ -108,6 +124,10 @@ class QueryTemplate:
         """LIMIT of the query; None without one."""
         form = self.query.form
         return None if isinstance(form, ast.AskQuery) else form.modifiers.limit
+
+
+def _links(match: ast.Match) -> bool:
+    return match.model is not None and RANKING_MODELS.get(match.model.name)().traits.links
 
 
 class Wording(Protocol):

@@ -10,8 +10,10 @@ parsed alone, so that an error is that of the text. The law: rows, warnings, err
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 
 from hybridkg.errors import HybridkgError, QueryWarning, Span, UserError
@@ -26,6 +28,7 @@ from hybridkg.query.text_shape import (
     CANONICAL_NAMES,
     IRI,
     MAX_SHARED_LENGTH,
+    Constant,
     TextShape,
     boundaries,
     is_valid_iri,
@@ -171,7 +174,12 @@ class FixedConstants:
 
     def key(self, shape: TextShape) -> object:
         """The key of the shared tree of a text of the shape."""
-        return self, tuple([shape.constants[number] for number in self.numbers])
+        return self, self._of(shape.constants)
+
+    @cached_property
+    def _of(self) -> Callable[[tuple[Constant, ...]], object]:
+        """The fixed ones of the constants of a text."""
+        return itemgetter(*self.numbers) if self.numbers else lambda constants: ()
 
 
 _FIXED: LruCache[object, FixedConstants] = LruCache(MAX_TEXTS)

@@ -35,3 +35,7 @@ class PythonValue(TextForm[Any]):
     def of_triple(self, triple: Triple) -> str:
         """As TextForm has it."""
         return term_text(triple)
+
+
+PYTHON_VALUE = PythonValue()
+"""The one of all results: it knows the functions of the tags that it has met."""

@@ -11,7 +11,7 @@ from hybridkg.extras import needs_extra
 from hybridkg.rdf.solutions import Row as Cells
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import to_rdflib
-from hybridkg.results.python_values import PythonValue
+from hybridkg.results.python_values import PYTHON_VALUE
 from hybridkg.results.result import Result, Row
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class ResultSet(Result, Sequence[Row]):
     def to_python(self) -> list[dict[str, Any]]:
         """Every row as plain Python values."""
         columns = self.columns
-        rows = self._solutions.mapped_rows([PythonValue()] * len(columns))
+        rows = self._solutions.mapped_rows([PYTHON_VALUE] * len(columns))
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def to_dataframe(self) -> pd.DataFrame:
@@ -144,7 +144,7 @@ class ResultSet(Result, Sequence[Row]):
         """
         with needs_extra("eval", "to_dataframe"):
             import pandas as pd
-        form, names = PythonValue(), self._solutions.variables
+        form, names = PYTHON_VALUE, self._solutions.variables
         columns = {
             name: self._solutions.mapped(variable, form) for name, variable in zip(self.columns, names, strict=False)
         }
