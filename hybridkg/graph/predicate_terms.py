@@ -83,18 +83,22 @@ class PredicateTerms:
         return self.base.lengths(first, end)
 
     def terms(self, ids: Ids) -> list[Term | None]:
-        first, numbers = self.base.n_terms, ids.tolist()
-        places = (
-            [at for at, i in enumerate(numbers) if first <= i < _UNBOUND] if max(numbers, default=0) >= first else ()
-        )
+        places = self._outside_places(ids)
         if not places:
             return self.base.terms(ids)
         among = ids.copy()
         among[places] = UNBOUND
         found = self.base.terms(among)
         for at in places:
-            found[at] = self._outside[numbers[at] - first]
+            found[at] = self._outside[ids[at] - self.base.n_terms]
         return found
+
+    def _outside_places(self, ids: Ids) -> Sequence[int]:
+        """The places of predicates that are no nodes, among a few ids."""
+        numbers, first = ids.tolist(), self.base.n_terms
+        if not numbers or max(numbers) < first:
+            return ()
+        return [at for at, i in enumerate(numbers) if first <= i < _UNBOUND]
 
     def _has_outside(self, ids: Ids) -> bool:
         """Whether an id is that of a predicate that is no node; one comparison for most answers."""
@@ -103,10 +107,7 @@ class PredicateTerms:
         return bool(((ids >= self.base.n_terms) & (ids != UNBOUND)).any())
 
     def tagged(self, ids: Ids) -> TaggedTexts:
-        first, numbers = self.base.n_terms, ids.tolist()
-        if max(numbers, default=0) >= first and any(first <= i < _UNBOUND for i in numbers):
-            return tagged(self.terms(ids))
-        return self.base.tagged(ids)
+        return tagged(self.terms(ids)) if self._outside_places(ids) else self.base.tagged(ids)
 
     def texts(self, ids: Ids) -> TermTexts:
         if not self._has_outside(ids):

@@ -67,6 +67,8 @@ class QueryRun:
         self._explains_blanks = explains_blanks
         self._session, self._progress, self._stays_open = session, progress, stays_open
         self._text, self._options, self._settings = text, options, settings
+        self.prefixes = session.snapshot.prefixes
+        """Those that the text need not declare."""
         self._allows_services = settings.service == "allow"
         self._limit, self._strategy = checked_limit(options.limit, options.strategy), options.strategy
         self._limits = limits = Limits.of(settings.limits, options.timeout, options.max_rows, options.max_megabytes)
@@ -169,8 +171,8 @@ class QueryRun:
         self, text: ParsedQuery, params: Parameters | None, made: Callable[[BoundQuery, PhysicalPlan], T]
     ) -> T | ResultSet:
         query, plan = self.plan(text, params)
-        if text.written.explain:
-            return explained(self.explain(query, plan, analyze=text.written.explain == "analyze"))
+        if explain := query.template.written.explain:
+            return explained(self.explain(query, plan, analyze=explain == "analyze"))
         return made(query, plan)
 
     def execute(self, query: BoundQuery, plan: PhysicalPlan) -> ResultSet:

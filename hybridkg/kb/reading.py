@@ -201,7 +201,7 @@ class ReadableKnowledgeBase:
         """
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options, stays_open=True) as run:
-            result = run.answer(query_text(text, name, self._snapshot.prefixes), params, partial(opened, run))
+            result = run.answer(query_text(text, name, run.prefixes), params, partial(opened, run))
         try:
             yield result
         finally:
@@ -255,7 +255,7 @@ class ReadableKnowledgeBase:
             raise QuerySyntaxError("this is an update", hint=hint, span=keyword, source=source)
         options = QueryOptions(limit, strategy, timeout, max_rows, max_megabytes, cancel, name)
         with self._run(text, options) as run:
-            parsed = query_text(text, name, self._snapshot.prefixes).alone
+            parsed = query_text(text, name, run.prefixes).alone
             query, plan = run.plan(parsed, params)
             return run.explain(query, plan, analyze=analyze or parsed.written.explain == "analyze")
 
@@ -269,7 +269,7 @@ class ReadableKnowledgeBase:
     ) -> ResultSet:
         """The answer of `query`; without `explains_blanks` for a caller that expects aggregates without a value."""
         with self._run(text, options, explains_blanks=explains_blanks) as run:
-            return run.answer(query_text(text, options.name, self._snapshot.prefixes), params, run.execute)
+            return run.answer(query_text(text, options.name, run.prefixes), params, run.execute)
 
     def _run(
         self,
@@ -292,11 +292,13 @@ class ReadableKnowledgeBase:
 
     def _current_session(self) -> QuerySession:
         """The session of the open generation, which caches the plans of earlier queries."""
-        snapshot, session = self._snapshot, self._session
-        if session is None or session.snapshot is not snapshot:
-            session = QuerySession(snapshot, self._folder.path)
-            if self._state is snapshot:  # a reference to an old generation would keep its files in use
-                self._session = session
+        session = self._session
+        if session is not None and session.snapshot is self._state:
+            return session
+        snapshot = self._snapshot
+        session = QuerySession(snapshot, self._folder.path)
+        if self._state is snapshot:  # a reference to an old generation would keep its files in use
+            self._session = session
         return session
 
     @property

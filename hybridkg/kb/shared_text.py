@@ -204,9 +204,9 @@ def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPref
     Raises:
         HybridkgError: the text is not a query, or breaks a rule.
     """
-    if isinstance(text, ParsedQuery):
-        return text
     if not isinstance(text, str):
+        if isinstance(text, ParsedQuery):
+            return text
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
     parsed = _TEXTS.get((text, prefixes))
     if parsed is None:

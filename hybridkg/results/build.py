@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -182,9 +182,9 @@ def build_result(
         needed = [match for match in matches if match.span.start in places]
         return names[shortfall(returned, shape.offset, matches, needed, context)]
 
-    variables = solutions.variables
-    own_variables = _named(variables, names)
-    columns = own_variables if shape.columns in (None, variables) else _named(shape.columns or (), names)
+    variables, name_of = solutions.variables, names.__getitem__
+    own_variables = tuple(map(name_of, variables))
+    columns = own_variables if shape.columns in (None, variables) else tuple(map(name_of, shape.columns or ()))
     reached = limits_reached(matches, context) if matches else ()
     return ResultSet(
         columns=columns,
@@ -193,17 +193,19 @@ def build_result(
         _scores=tuple([(names[name], names[label]) for name, label in shape.scores]) if shape.scores else (),
         _ranked_by=None if shape.ranked_by is None else names[shape.ranked_by],
         _reranked_by=None if shape.reranked_by is None else names[shape.reranked_by],
-        reranked=_named(map(str, context.reorderings.values()), names) if context.reorderings else (),
+        reranked=tuple([names[str(reordering)] for reordering in context.reorderings.values()])
+        if context.reorderings
+        else (),
         requested=requested,
         exact=context.exact,
-        limits_reached=_named(reached, names) if reached else (),
+        limits_reached=tuple(map(name_of, reached)),
         _shortfall=reason if has_shortfall else str,
         generation=generation,
         stale_indexes=stale_indexes if shape.is_hybrid else (),
         strategy=strategy,
         warnings=warnings,
-        _snippets=_named(shape.snippets, names) if shape.snippets else (),
-        _computed=_named(shape.computed, names) if shape.computed else (),
+        _snippets=tuple(map(name_of, shape.snippets)),
+        _computed=tuple(map(name_of, shape.computed)),
         _prefixes=prefixes,
         _known=known,
         _label_lookup=labels,
@@ -211,10 +213,6 @@ def build_result(
         is_graph=shape.is_graph,
         _provenance=LazyProvenance(variables, query, logical, context, within, names) if shape.is_select else None,
     )
-
-
-def _named(canonical: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple([names[name] for name in canonical])
 
 
 def explained(explanation: ExplainedPlan) -> ResultSet:

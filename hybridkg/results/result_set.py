@@ -46,12 +46,15 @@ class ResultSet(Result, Sequence[Row]):
         """
         return self._solutions.rows
 
-    @cached_property
+    @property
     def _projected(self) -> list[Cells]:
-        width = len(self.columns)
-        if len(self._solutions.variables) == width:
-            return self._solutions.rows
-        return self._solutions.select(self._solutions.variables[:width]).rows
+        solutions = self._solutions
+        return solutions.rows if len(solutions.variables) == len(self.columns) else self._narrowed.rows
+
+    @cached_property
+    def _narrowed(self) -> Solutions:
+        """The solutions without cells that are not projected."""
+        return self._solutions.select(self._solutions.variables[: len(self.columns)])
 
     def blocks(self) -> Iterator[Solutions]:
         """As Result has it."""
