@@ -72,7 +72,10 @@ def _scanner(*, ascii_only: bool) -> Scanner:
     holes = "|".join(text for name, text in patterns.items() if name in _HOLES)
     others = [text for name, text in patterns.items() if name not in _HOLES and name not in (*FIRST, FUSION)]
     # What is no token is all of the rest: nothing is scanned twice, and the parser refuses the text.
-    others += [r"[^\W\d]\w*+", *map(re.escape, loaded.punctuation), ".++"]
+    # The longest punctuation comes first; a class takes half the time of an alternative for each character.
+    longer = [re.escape(mark) for mark in loaded.punctuation if len(mark) > 1]
+    single = re.escape("".join(mark for mark in loaded.punctuation if len(mark) == 1))
+    others += [r"[^\W\d]\w*+", *longer, f"[{single}]", ".++"]
     skip = loaded.skip
     some_skip = f"{skip.removesuffix('*)')}+)"
     return Scanner(
