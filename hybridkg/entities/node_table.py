@@ -181,13 +181,12 @@ class NodeTable:
         """Id of a node, or None; about 2 us."""
         key = _key(node)
         value = int.from_bytes(_hash_bytes(key), "little")
-        hashes, text, offsets = self._hashes, self._text, self._offsets
-        for i in range(bisect_left(hashes, value), len(hashes)):
-            if hashes[i] != value:
-                break
-            id = self._hash_ids[i]
-            if text[offsets[id] : offsets[id + 1]] == key:
-                return id
+        hashes = self._hashes
+        i, n = bisect_left(hashes, value), len(hashes)
+        while i < n and hashes[i] == value:
+            if self._is(self._hash_ids[i], key):
+                return self._hash_ids[i]
+            i += 1
         return None
 
     def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:

@@ -75,9 +75,15 @@ class StoredStrings:
         """The place in the sorted range first..end before which a string belongs."""
         cached = range(first + (-first % APART), end, APART)
         part = bisect_left(cached, key, key=self._cached.__getitem__)
-        begin = cached[part - 1] + 1 if part else first
-        near = range(begin, cached[part] if part < len(cached) else end)
-        return begin + bisect_left(near, key, key=self.bytes_at)
+        low, high = cached[part - 1] + 1 if part else first, cached[part] if part < len(cached) else end
+        text, ends = self._view, self._ends
+        while low < high:  # bisect_left, without a call for each of its six steps
+            middle = (low + high) >> 1
+            if bytes(text[ends[middle] : ends[middle + 1]]) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def find(self, key: bytes, first: int, end: int) -> int:
         """The place of a string in the sorted range first..end by binary search; -1 for none."""
