@@ -454,6 +454,8 @@ class InColumns(Solutions):
         return self.column(name).mapped(make)
 
     def mapped_rows(self, makes: Sequence[Callable[[Term | None], T]]) -> Iterator[tuple[T, ...]]:
+        if not self.size:
+            return iter(())
         columns = [column.mapped(make) for column, make in zip(self.columns.values(), makes, strict=False)]
         return zip(*columns, strict=True) if columns else super().mapped_rows(makes)
 
