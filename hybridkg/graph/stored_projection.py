@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ from hybridkg.rdf.term_texts import (
 )
 from hybridkg.rdf.terms import XSD_STRING, BlankNode, Literal, NamedNode, Node, Term
 from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_unsigned
+
+T = TypeVar("T")
 
 LAYOUT = FolderLayout("hybridkg-projection", 3, "projection.json", "projection of the graph", (2,))
 
@@ -87,38 +89,47 @@ class StoredTerms:
         numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
         if not numbers or max(numbers) < n_entities:
             return [*self._nodes.listed(numbers)]
-        nodes = self._nodes.listed([i for i in numbers if i < n_entities])
+        entities = self._nodes.listed([i for i in numbers if i < n_entities])
+        others = self._other_nodes([i - n_entities for i in numbers if n_entities <= i < n_nodes])
         literals = self._literals([i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND])
+        if len(others) == len(numbers):
+            return [*others]
         if len(literals) == len(numbers):
             return [*literals]
-        entities, values = iter(nodes), iter(literals)
-        return [
-            next(entities) if i < n_entities
-            else self._other(i - n_entities) if i < n_nodes
-            else next(values) if i < _UNBOUND
-            else None
-            for i in numbers
-        ]  # fmt: skip
+        return self._merged(numbers, entities, others, literals, None)
 
     def tagged(self, ids: Ids) -> TaggedTexts:
         numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
         if not numbers or max(numbers) < n_entities:
             return _tagged_nodes(self._nodes.strings(numbers))
         tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
-        places = [i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]
-        literal_tags, literal_texts = self._tags_of(places), self.literals.strings(places)
-        if len(places) == len(numbers):
+        others = [i - n_entities for i in numbers if n_entities <= i < n_nodes]
+        literals = [i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]
+        literal_tags, literal_texts = self._tags_of(literals), self.literals.strings(literals)
+        if len(literals) == len(numbers):
             return literal_tags, literal_texts
-        entities = zip(tags, texts, strict=True)
-        literals = zip(literal_tags, literal_texts, strict=True)
-        pairs = [
-            next(entities) if i < n_entities
-            else self._tagged_other(i - n_entities) if i < n_nodes
-            else next(literals) if i < _UNBOUND
-            else (UNBOUND_TAG, "")
+        pairs = self._merged(
+            numbers,
+            zip(tags, texts, strict=True),
+            zip(self._tags_of_others(others), self._others.strings(others), strict=True),
+            zip(literal_tags, literal_texts, strict=True),
+            (UNBOUND_TAG, ""),
+        )
+        return [tag for tag, _ in pairs], [text for _, text in pairs]
+
+    def _merged(
+        self, numbers: list[int], entities: Iterable[T], others: Iterable[T], literals: Iterable[T], unbound: T
+    ) -> list[T]:
+        """What the entities, the other nodes and the literals among some ids have, in the order of the ids."""
+        n_entities, n_nodes = self.n_entities, self.n_nodes
+        of_entities, of_others, of_literals = iter(entities), iter(others), iter(literals)
+        return [
+            next(of_entities) if i < n_entities
+            else next(of_others) if i < n_nodes
+            else next(of_literals) if i < _UNBOUND
+            else unbound
             for i in numbers
         ]  # fmt: skip
-        return [tag for tag, _ in pairs], [text for _, text in pairs]
 
     def texts(self, ids: Ids) -> TermTexts:
         ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
@@ -189,12 +200,13 @@ class StoredTerms:
             return first, first + 1
         return first, bisect_right(sorted_values, value, first, end)
 
-    def _other(self, i: int) -> Node:
-        text = self._others.string(i)
-        return BlankNode(text) if i < self._others_blank else NamedNode(text)
+    def _other_nodes(self, places: Sequence[int]) -> list[Node]:
+        """The nodes at some places among those that are no entities."""
+        texts, blank = self._others.strings(places), self._others_blank
+        return [BlankNode(text) if i < blank else NamedNode(text) for i, text in zip(places, texts, strict=True)]
 
-    def _tagged_other(self, i: int) -> tuple[str, str]:
-        return BLANK_TAG if i < self._others_blank else IRI_TAG, self._others.string(i)
+    def _tags_of_others(self, places: Sequence[int]) -> list[str]:
+        return [BLANK_TAG if i < self._others_blank else IRI_TAG for i in places]
 
     def _tags_of(self, places: Sequence[int]) -> list[str]:
         """The tags of the literals at some places."""

@@ -67,6 +67,11 @@ class StoredStrings:
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")
 
+    def strings(self, places: Sequence[int]) -> list[str]:
+        """The strings at some places."""
+        view, ends = self._view, self._ends
+        return [str(view[ends[i] : ends[i + 1]], "utf-8") for i in places]
+
     def bytes_at(self, i: int) -> bytes:
         """A string; that of the first place is kept."""
         return self._cached[0] if i == 0 else bytes(self._view[self._ends[i] : self._ends[i + 1]])

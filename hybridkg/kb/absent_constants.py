@@ -96,9 +96,11 @@ class ConstantAdvisor:
         return iri if iri and self._lookup(place, predicate, ast.Iri(iri)).occurs else ""
 
     def _lookup(self, place: str, predicate: str, node: Constant) -> Found:
-        is_iri = isinstance(node, ast.Iri)
-        # Its fields, not the node: the hash of a dataclass takes longer.
-        key = place, predicate, node.value if is_iri else (node.lexical, node.datatype, node.language, node.direction)
+        key: tuple[str, str, Hashable]  # with the fields of the node, whose own hash takes longer
+        if isinstance(node, ast.Iri):
+            key = place, predicate, node.value
+        else:
+            key = place, predicate, (node.lexical, node.datatype, node.language, node.direction)
         found = self._found.get(key)
         if found is None:
             term = term_of_constant(node)

@@ -133,9 +133,11 @@ def _links(match: ast.Match) -> bool:
 class Wording(Protocol):
     """How messages of a query name the variables and places of its text."""
 
-    names: Mapping[str, str]
-    """The name of each variable, and the wording of each message with names of variables."""
     prefixes: tuple[tuple[str, str], ...]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The name of each variable, and the wording of each message with names of variables."""
 
     def own(self, error: HybridkgError) -> HybridkgError:
         """An error or a warning with the names and the place of this text."""
