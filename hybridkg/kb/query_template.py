@@ -91,8 +91,8 @@ class QueryTemplate:
 
     @cached_property
     def suspects_of(self) -> Substitution | None:
-        """What the warnings about an empty answer look at: `sought_constants`, and `checked_nodes`; None where a value
-        decides what this is.
+        """The `sought_constants` and the `checked_nodes`, which warnings about an empty answer read; None where a value
+        decides which these are.
         """
         try:
             return Substitution((*sought_constants(self.query), tuple(checked_nodes(self.query.form))))

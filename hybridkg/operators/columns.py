@@ -7,7 +7,7 @@ columnar implementation use `rows`, which are equivalent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
@@ -451,13 +451,7 @@ class InColumns(Solutions):
         return self.columns[name].cells() if name in self.columns else [None] * self._size
 
     def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
-        return self.column(name).mapped(make)
-
-    def mapped_rows(self, makes: Sequence[Callable[[Term | None], T]]) -> Iterator[tuple[T, ...]]:
-        if not self.size:
-            return iter(())
-        columns = [column.mapped(make) for column, make in zip(self.columns.values(), makes, strict=False)]
-        return zip(*columns, strict=True) if columns else super().mapped_rows(makes)
+        return (self.columns[name] if name in self.columns else unbound(self.size)).mapped(make)
 
     def making(self, made: Made) -> InColumns:
         """The same solutions, whose rows another function makes."""

@@ -68,8 +68,9 @@ class Solutions:
         >>> list(Solutions(("a", "b"), [(None, None)]).mapped_rows([str]))
         [('None',)]
         """
-        if not makes:
-            return repeat((), self.size)
+        size = self.size
+        if not (makes and size):
+            return repeat((), size)
         columns = [self.mapped(name, make) for name, make in zip(self.variables, makes, strict=False)]
         return zip(*columns, strict=True)
 
