@@ -87,32 +87,36 @@ class StoredTerms:
 
     def terms(self, ids: Ids) -> list[Term | None]:
         numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
-        if not numbers or max(numbers) < n_entities:
+        if not numbers or (last := max(numbers)) < n_entities:
             return [*self._nodes.listed(numbers)]
-        entities = self._nodes.listed([i for i in numbers if i < n_entities])
-        others = self._other_nodes([i - n_entities for i in numbers if n_entities <= i < n_nodes])
-        literals = self._literals([i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND])
-        if len(others) == len(numbers):
-            return [*others]
-        if len(literals) == len(numbers):
-            return [*literals]
-        return self._merged(numbers, entities, others, literals, None)
+        first = min(numbers)
+        if n_nodes <= first and last < _UNBOUND:
+            return [*self._literals([i - n_nodes for i in numbers])]
+        if n_entities <= first and last < n_nodes:
+            return [*self._other_nodes([i - n_entities for i in numbers])]
+        return self._merged(
+            numbers,
+            self._nodes.listed([i for i in numbers if i < n_entities]),
+            self._other_nodes([i - n_entities for i in numbers if n_entities <= i < n_nodes]),
+            self._literals([i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]),
+            None,
+        )
 
     def tagged(self, ids: Ids) -> TaggedTexts:
         numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
         if not numbers or max(numbers) < n_entities:
             return _tagged_nodes(self._nodes.strings(numbers))
+        if n_nodes <= min(numbers) and max(numbers) < _UNBOUND:
+            places = [i - n_nodes for i in numbers]
+            return self._tags_of(places), self.literals.strings(places)
         tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
         others = [i - n_entities for i in numbers if n_entities <= i < n_nodes]
         literals = [i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]
-        literal_tags, literal_texts = self._tags_of(literals), self.literals.strings(literals)
-        if len(literals) == len(numbers):
-            return literal_tags, literal_texts
         pairs = self._merged(
             numbers,
             zip(tags, texts, strict=True),
             zip(self._tags_of_others(others), self._others.strings(others), strict=True),
-            zip(literal_tags, literal_texts, strict=True),
+            zip(self._tags_of(literals), self.literals.strings(literals), strict=True),
             (UNBOUND_TAG, ""),
         )
         return [tag for tag, _ in pairs], [text for _, text in pairs]
