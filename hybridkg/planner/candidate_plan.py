@@ -14,7 +14,7 @@ from hybridkg.operators.topk.candidates import CandidateSetScan
 from hybridkg.operators.topk.top_k_rows import RankedTop
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planner_context import PlannerContext
-from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts, costs_of
+from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts, costs_of_plan
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.redundant_fragments import redundant_fragments
 
@@ -27,12 +27,8 @@ class RankingStrategy(Strategy):
         return ranking is not None and self.takes(ranking)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        ranking = planning.ranking(logical)
-        return UNPRICED if ranking is None else self.cost_of(costs_of(ranking, planning))
-
-    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        ranking = planning.ranking(logical)
-        return 0.0 if ranking is None else self.least_cost_of(costs_of(ranking, planning))
+        costs = costs_of_plan(logical, planning)
+        return UNPRICED if costs is None else self.cost_of(costs)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Physical plan: `top` in place of the part of the plan that LIMIT and OFFSET cut."""
@@ -49,10 +45,6 @@ class RankingStrategy(Strategy):
     @abstractmethod
     def cost_of(self, costs: RankingCosts) -> Cardinality:
         """Cost of the strategy from the shared terms."""
-
-    def least_cost_of(self, costs: RankingCosts) -> float:
-        """Lower bound of `cost_of`, quickly computed."""
-        return 0.0
 
     @abstractmethod
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, SparqlQuery
 from hybridkg.algebra.reranking import below_rerank, cut
@@ -80,8 +81,8 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
     def whole() -> Plan:
         return planning.bound(logical)
 
-    below = below_rerank(logical)
-    if below is not None:
+    considered = planning.memoize_for_template(("considered", id(logical)), lambda: _Considered.of(logical, planning))
+    if (below := considered.below_rerank) is not None:
         chosen = choose(below, planning, strategy)
         return replace(chosen, root=lowered(logical, {id(below): chosen.root}, planning), whole=whole)
     if strategy is not None:
@@ -93,13 +94,12 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
         return PhysicalPlan(root, strategy, whole, strategy_of(strategy).cost(logical, planning), forced=True)
-    for name, dominating in by_preference():
-        if dominating.dominates and (root := planning.root(name, logical)) is not None:
+    for name, dominating in considered.dominating:
+        if (root := planning.root(name, logical)) is not None:
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
     planning.prefetch_match_counts(logical)
-    applying = planning.memoize_for_template(("applying", id(logical)), lambda: _applying(logical, planning))
     best, expected = "", UNPRICED
-    for name, candidate in applying:
+    for name, candidate in considered.priced:
         if best and candidate.least_cost(logical, planning) >= expected.estimate:
             continue  # pruned; EXPLAIN computes its exact cost
         cost = candidate.cost(logical, planning)
@@ -107,7 +107,7 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
             best, expected = name, cost
 
     def costs() -> list[tuple[str, Cardinality]]:
-        return [(name, candidate.cost(logical, planning)) for name, candidate in applying]
+        return [(name, candidate.cost(logical, planning)) for name, candidate in considered.priced]
 
     root = planning.root(best, logical)
     if root is not None:
@@ -119,8 +119,30 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
     raise AssertionError("the reference always applies")
 
 
-def _applying(logical: Plan, planning: PlannerContext) -> tuple[tuple[str, Strategy], ...]:
-    return tuple((name, one) for name, one in by_preference() if not one.dominates and one.applies(logical, planning))
+class _Considered(NamedTuple):
+    """What a choice considers, whatever the parameter values.
+
+    Args:
+        below_rerank: the plan below a RERANK, which is chosen alone; None without a RERANK.
+        dominating: the dominating strategies that apply, by preference.
+        priced: the other strategies that apply, by preference.
+    """
+
+    below_rerank: Plan | None
+    dominating: tuple[tuple[str, Strategy], ...] = ()
+    priced: tuple[tuple[str, Strategy], ...] = ()
+
+    @classmethod
+    def of(cls, logical: Plan, planning: PlannerContext) -> _Considered:
+        below = below_rerank(logical)
+        if below is not None:
+            return cls(below)
+        applying = [(name, one) for name, one in by_preference() if one.applies(logical, planning)]
+        return cls(
+            None,
+            tuple((name, one) for name, one in applying if one.dominates),
+            tuple((name, one) for name, one in applying if not one.dominates),
+        )
 
 
 def _estimate(costed: tuple[str, Cardinality]) -> float:

@@ -75,7 +75,7 @@ class PlannerContext:
         may_sample: whether the endpoint may be sampled.
         repeats_triples: whether the default graph is a union in which a triple may be in several graphs: Oxigraph lists
             it once for each, the projection once.
-        costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
+        costs: RankingCosts, by the identity of rankings and of their plans (planner/ranking_costs.py).
         values: of the parameters of the plan.
         template: state shared by all values.
         ranked: ranked predicates with the values in place, by the identity of those of the plan.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, log
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.topk.filter_first import GROWTH
 from hybridkg.planner.cardinality import CandidateEstimate, Lists, RankingShape, graph_of, joined
@@ -37,6 +38,15 @@ def costs_of(ranking: RankedPlan, planning: PlannerContext) -> RankingCosts:
     costs: RankingCosts | None = planning.costs.get(id(ranking))
     if costs is None:
         costs = planning.costs[id(ranking)] = RankingCosts(ranking, planning)
+    return costs
+
+
+def costs_of_plan(logical: Plan, planning: PlannerContext) -> RankingCosts | None:
+    """Costs of the ranking of a plan, which every strategy asks for; None if it does not rank."""
+    key = id(logical)
+    costs: RankingCosts | None = planning.costs.get(key)
+    if costs is None and (ranking := planning.ranking(logical)) is not None:
+        costs = planning.costs[key] = costs_of(ranking, planning)
     return costs
 
 

@@ -14,7 +14,7 @@ from hybridkg.planner.cardinality import CandidateEstimate
 from hybridkg.planner.cardinality import joined as entities_joined
 from hybridkg.planner.joins import joined
 from hybridkg.planner.planner_context import PlannerContext
-from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, RankingCosts, costs_of, mean
+from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, RankingCosts, costs_of_plan, mean
 
 
 class BindJoinStrategy(Strategy):
@@ -29,12 +29,12 @@ class BindJoinStrategy(Strategy):
         return not isinstance(logical, SparqlQuery)
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        ranking = planning.ranking(logical)
-        return UNPRICED if ranking is None else bind_join_cost(costs_of(ranking, planning))
+        costs = costs_of_plan(logical, planning)
+        return UNPRICED if costs is None else bind_join_cost(costs)
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        ranking = planning.ranking(logical)
-        return 0.0 if ranking is None else _least_us(costs_of(ranking, planning))
+        costs = costs_of_plan(logical, planning)
+        return 0.0 if costs is None else _least_us(costs)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         root = joined(logical, planning)

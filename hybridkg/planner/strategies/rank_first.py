@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filter_first import FilterFirst
@@ -15,7 +16,7 @@ from hybridkg.operators.topk.rank_value import least_score
 from hybridkg.operators.topk.top_k_rows import TopKRows
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.planner_context import PlannerContext
-from hybridkg.planner.ranking_costs import ALMOST, RankingCosts, costs_of, mean
+from hybridkg.planner.ranking_costs import ALMOST, RankingCosts, costs_of, costs_of_plan, mean
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.query import ast
 
@@ -31,8 +32,9 @@ class RankFirstStrategy(RankingStrategy):
     def cost_of(self, costs: RankingCosts) -> Cardinality:
         return rank_first_cost(costs)
 
-    def least_cost_of(self, costs: RankingCosts) -> float:
-        return one_look_us(costs)
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
+        costs = costs_of_plan(logical, planning)
+        return 0.0 if costs is None else one_look_us(costs)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         return best_first_of(ranking, planning)

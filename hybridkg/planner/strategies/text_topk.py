@@ -11,7 +11,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.text_relation import TextRelation
 from hybridkg.planner.lower import lower
 from hybridkg.planner.planner_context import PlannerContext
-from hybridkg.planner.ranking_costs import UNPRICED, costs_of
+from hybridkg.planner.ranking_costs import UNPRICED, costs_of_plan
 from hybridkg.query import ast
 
 
@@ -26,13 +26,13 @@ class TextTopKStrategy(Strategy):
     dominates = True
 
     def applies(self, logical: Plan, planning: PlannerContext) -> bool:
-        return planning.ranking(logical) is not None
+        return self.plan(logical, planning) is not None
 
     def cost(self, logical: Plan, planning: PlannerContext) -> Cardinality:
-        ranking = planning.ranking(logical)
-        if ranking is None:
+        costs = costs_of_plan(logical, planning)
+        if costs is None:
             return UNPRICED
-        postings = costs_of(ranking, planning).lists.postings
+        postings = costs.lists.postings
         us = planning.cost.us_per_text_question + sum(postings) * planning.cost.us_per_posting
         return Cardinality(us, us, us)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.rank_first import MIN_DEPTH
 from hybridkg.operators.topk.threshold import Threshold as Operator
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
 from hybridkg.planner.planner_context import PlannerContext
-from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts
+from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts, costs_of_plan
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.strategies.rank_first import best_first_of, one_look_us, rank_first_cost
 
@@ -47,8 +48,9 @@ class ThresholdStrategy(RankingStrategy):
         us += costs.once_us(fragments) + each * costs.k * (costs.rows_each(variable) if fragments else 1.0)
         return Cardinality(us, us, us)
 
-    def least_cost_of(self, costs: RankingCosts) -> float:
-        return 0.0 if costs.shape.is_fused else one_look_us(costs)
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
+        costs = costs_of_plan(logical, planning)
+        return 0.0 if costs is None or costs.shape.is_fused else one_look_us(costs)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         if not ranking.fuses:
