@@ -166,6 +166,7 @@ class CandidateEstimate(NamedTuple):
         whole_us: cost of finding all of it.
         question_us: fixed cost of testing one set of entities.
         paid_us: part of both already paid by sampling.
+        in_store: whether one of the patterns needs the store.
         patterns: for each fragment (compiled pattern or its operators over columns, None if only the store can answer;
             values of the variable; store rows for each value, 1 if unknown).
     """
@@ -174,6 +175,7 @@ class CandidateEstimate(NamedTuple):
     whole_us: float
     question_us: float
     paid_us: float
+    in_store: bool
     patterns: list[tuple[PreparedPattern | ColumnsEstimate | None, float, float]]
 
 
@@ -194,18 +196,22 @@ def graph_of(
     cost, n = planning.cost, max(entities, 1.0)
     low = estimate = high = entities
     whole_us = question = paid = 0.0
+    in_store = False
     patterns: list[tuple[PreparedPattern | ColumnsEstimate | None, float, float]] = []
-    names = [match.match.entity.name for match in ranking.filters] if filters else []
-    passing = min((bound for name, bound in zip(names, filters, strict=True) if name == variable), default=inf)
+    passing = inf  # the fewest entities that a filter by text leaves
+    if filters:
+        names = [match.match.entity.name for match in ranking.filters]
+        passing = min((bound for name, bound in zip(names, filters, strict=True) if name == variable), default=inf)
     for fragment in ranking.by_variable[variable]:
         prepared: PreparedPattern | ColumnsEstimate | None = planning.prepared(fragment)
         prepared, rows_each = prepared or ColumnsEstimate.of(fragment, variable, planning), 1.0
         if prepared is None:
+            in_store = True
             expected = planning.store_estimate(fragment, variable)
             sized = None if expected is None else expected.values
             wanted = _worth_reading(matching, ranking.k, n, cost, sized)
             sample = planning.sample_prefix(fragment, variable, wanted) if wanted else None
-            size = in_store(sample, entities, sized)
+            size = sampled_size(sample, entities, sized)
             rows_each = _rows_each(sample, expected, fragment, variable)
             rows = n if _has_closure(fragment) else size.estimate * rows_each
             if expected is not None:
@@ -220,7 +226,9 @@ def graph_of(
             whole_us += prepared.work(variable) * cost.us_per_adjacency_entry
             question += cost.us_per_graph_question
         patterns.append((prepared, size.estimate, rows_each))
-        low, estimate, high = max(0.0, low + size.low - entities), estimate * size.estimate / n, min(high, size.high)
+        low = max(0.0, low + size.low - entities)
+        estimate = estimate * size.estimate / n
+        high = min(high, size.high)
     for match, bound in zip(ranking.filters, filters, strict=True) if filters else ():
         entity, share = match.match.entity.name, min(1.0, bound / n)
         question += cost.us_per_text_scoring
@@ -233,7 +241,8 @@ def graph_of(
             if ranking.links(variable, entity):
                 estimate *= share
         low = 0.0
-    return CandidateEstimate(Cardinality(low, max(estimate, 1.0), max(high, 1.0)), whole_us, question, paid, patterns)
+    size = Cardinality(low, max(estimate, 1.0), max(high, 1.0))
+    return CandidateEstimate(size, whole_us, question, paid, in_store, patterns)
 
 
 def _worth_reading(
@@ -272,15 +281,15 @@ def _has_closure(fragment: Fragment) -> bool:
     return any(isinstance(node, ast.PathRepeat) for node in walk(fragment.group))
 
 
-def in_store(sample: PrefixSample | None, entities: float, expected: Cardinality | None = None) -> Cardinality:
+def sampled_size(sample: PrefixSample | None, entities: float, expected: Cardinality | None = None) -> Cardinality:
     """Estimate of the entities of a pattern that only the store can evaluate, from a sample and from statistics, if
     any.
 
-    >>> in_store(PrefixSample(rows=60, values=40, is_whole=True), 10_000.0)
+    >>> sampled_size(PrefixSample(rows=60, values=40, is_whole=True), 10_000.0)
     Cardinality(low=0.0, estimate=40.0, high=40.0)
-    >>> in_store(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): log-uniform
+    >>> sampled_size(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0)  # 9,900 / ln(100): log-uniform
     Cardinality(low=100.0, estimate=2149.7576854210965, high=10000.0)
-    >>> in_store(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0, Cardinality(0.0, 40.0, 500.0))
+    >>> sampled_size(PrefixSample(rows=300, values=100, is_whole=False), 10_000.0, Cardinality(0.0, 40.0, 500.0))
     Cardinality(low=100.0, estimate=248.53397382384475, high=500.0)
     """
     if sample is None:
@@ -294,26 +303,24 @@ def in_store(sample: PrefixSample | None, entities: float, expected: Cardinality
     return Cardinality(values, (maximum - values) / log(maximum / max(values, 1.0)), maximum)
 
 
-def joined(
-    matching: float, size: Cardinality, entities: float, pushdown: PushdownCount | None
-) -> tuple[float, float, float]:
+def joined(matching: float, size: Cardinality, entities: float, pushdown: PushdownCount | None) -> list[float]:
     """Entities that satisfy the graph and match, in each of CORRELATIONS.
 
     `matching` is the match bound, `size` the candidate set, `pushdown` the count of a remote index.
 
     >>> joined(100.0, Cardinality(0.0, 500.0, 1_000.0), 10_000.0, None)  # 5 if independent
-    (0.625, 5.0, 40.0)
+    [0.625, 5.0, 40.0]
     >>> joined(100.0, Cardinality(0.0, 500.0, 1_000.0), 10_000.0, PushdownCount("paper", 12.0, is_whole=False))
-    (0.625, 5.0, 12.0)
+    [0.625, 5.0, 12.0]
     """
     by_chance = matching * size.estimate / max(entities, 1.0)
     lower, upper = matching + size.low - entities, min(matching, size.high)
     if pushdown is not None:
         upper = min(upper, pushdown.most)
         lower = min(pushdown.most, matching) if pushdown.is_whole else lower
-    exclusive, independent, correlated = CORRELATIONS
-    return (
-        min(max(by_chance * exclusive, lower), upper),
-        min(max(by_chance * independent, lower), upper),
-        min(max(by_chance * correlated, lower), upper),
-    )
+    cases = list[float]()
+    for factor in CORRELATIONS:
+        entities = by_chance * factor
+        entities = lower if entities < lower else entities
+        cases.append(upper if entities > upper else entities)
+    return cases

@@ -89,12 +89,13 @@ class RankingCosts:
         self.n, self.k = max(shape.entities, 1.0), float(ranking.k or 0)
         self.lists = lists = Lists.of(ranking, planning, shape)
         self.graphs: dict[str, CandidateEstimate] = {}
+        self.in_store = False
         for variable in ranking.spine.variables:
             rarest = self._rarest(variable)
-            self.graphs[variable] = graph_of(
+            graph = self.graphs[variable] = graph_of(
                 ranking, variable, planning, shape.entities, lists.filters, self.scored_us, rarest
             )
-        self.in_store = any(one is None for graph in self.graphs.values() for one, *_ in graph.patterns)
+            self.in_store = self.in_store or graph.in_store
         self.compared = self._comparisons(planning) if shape.is_fused else []
         self._rows: dict[str, float] = {}
         self._each: dict[str, float] = {}
@@ -192,23 +193,22 @@ class RankingCosts:
             before += min(graph.size.estimate * cost.us_per_scored_candidate, most_added * cost.us_per_scored_posting)
         masked = masked + cost.us_per_text_question + read * cost.us_per_posting
         masked += graph.size.estimate * cost.us_per_masked_candidate
-        k, hit = self.k or inf, cost.us_per_hit
-        cases, scoring, ranked = self.cases, [], []
+        k, hit, cases = self.k or inf, cost.us_per_hit, self.cases
         pushdown = self.lists.pushdown_count
         if pushdown is not None and pushdown.variable != variable:
             pushdown = None
         for rows in joined(matching, graph.size, self.shape.entities, pushdown):
-            rest = whole + each * min(rows, wanted) + self.others_us * self._rounds(rows)
-            cases.append((rows, rest))
-            scoring.append(before + rows * each_scored + rest)
-            ranked.append(masked + min(rows, k) * hit + rest)
-        self.filter_first = mean(scoring)
-        self.filtered_topk = self.filter_first if self.shape.is_remote else mean(ranked)
+            rest = whole + each * (rows if rows < wanted else wanted)
+            cases.append((rows, rest + self.others_us * self._rounds(rows) if self.others_us else rest))
+        self.filter_first = mean([before + rows * each_scored + rest for rows, rest in cases])
+        if self.shape.is_remote:
+            self.filtered_topk = self.filter_first
+        else:
+            self.filtered_topk = mean([masked + (rows if rows < k else k) * hit + rest for rows, rest in cases])
 
     def _rounds(self, rows: float) -> float:
         """Expected slices of the candidates, each of which is joined with the other relations."""
-        wanted, k = min(rows, self.wanted), max(self.k, 1.0)
-        return 1.0 + log(max(wanted / k, 1.0), GROWTH) if self.others_us else 1.0
+        return 1.0 + log(max(min(rows, self.wanted) / max(self.k, 1.0), 1.0), GROWTH)
 
     def lists_us(self, depth: float, lists: Sequence[float]) -> float:
         """Cost of reading the scored relations, with the given match bounds, to a depth."""
@@ -247,4 +247,5 @@ def mean(costs: list[float]) -> Cardinality:
     >>> mean([1.0, 2.0, 6.0])
     Cardinality(low=1.0, estimate=3.0, high=6.0)
     """
-    return Cardinality(min(costs), sum(costs) / len(costs), max(costs))
+    exclusive, independent, correlated = costs
+    return Cardinality(min(costs), (exclusive + independent + correlated) / 3, max(costs))
