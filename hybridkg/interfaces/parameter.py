@@ -118,6 +118,7 @@ class _Step(NamedTuple):
     """Makes one part of a tree from its fields.
 
     Args:
+        number: that of the part.
         make: makes it from its fields.
         same: its fields in their order, or by name where `named` is None; those with parameters are open.
         named: fields that are given by name; None for a class whose fields are set without its constructor, which takes
@@ -125,10 +126,11 @@ class _Step(NamedTuple):
         found: the places or names of the open ones, with the number of the part that belongs there.
     """
 
+    number: int
     make: Callable[..., Any]
-    same: list[Any] | dict[str, Any]
+    same: Any
     named: Mapping[str, Any] | None
-    found: Sequence[tuple[int | str, int]]
+    found: Sequence[tuple[Any, int]]
 
 
 class Substitution:
@@ -153,12 +155,14 @@ class Substitution:
         """Those of the tree."""
         places: dict[int, int | None] = {}
         self._place(tree, places)
-        # The values come first, then the parts in the order of the steps.
+        # The values come first among the parts, then what the steps make, in their order.
         n = len(self.parameters)
         self._values = [parameter.value_in for parameter in self.parameters]
         self._steps = [
-            step._replace(found=tuple((at, place if place >= 0 else n + ~place) for at, place in step.found))
-            for step in self._steps
+            step._replace(
+                number=number, found=tuple((at, place if place >= 0 else n + ~place) for at, place in step.found)
+            )
+            for number, step in enumerate(self._steps, n)
         ]
 
     def __call__(self, bindings: Any) -> Any:
@@ -170,16 +174,19 @@ class Substitution:
         if not self._values:
             return self.tree
         made: list[Any] = [value_in(bindings) for value_in in self._values]
-        for make, same, named, found in self._steps:
-            parts: Any = same.copy()
-            for at, place in found:
-                parts[at] = made[place]
+        made += self._steps  # each is replaced by what it makes
+        for number, make, same, named, found in self._steps:
             if named is None:
-                new: Any = object.__new__(make)  # type: ignore[arg-type]
-                _set_attribute(new, "__dict__", parts)  # frozen classes refuse the plain assignment
-                made.append(new)
+                fields_of_new: dict[str, Any] = {**same}
+                for name, place in found:
+                    fields_of_new[name] = made[place]
+                new = made[number] = object.__new__(make)  # type: ignore[arg-type]
+                _set_attribute(new, "__dict__", fields_of_new)  # frozen classes refuse the plain assignment
             else:
-                made.append(tuple(parts) if make is _tuple else make(*parts, **named))
+                parts: list[Any] = [*same]
+                for at, place in found:
+                    parts[at] = made[place]
+                made[number] = tuple(parts) if make is _tuple else make(*parts, **named)
         return made[-1]
 
     def _place(self, tree: Any, places: dict[int, int | None]) -> int | None:
@@ -236,8 +243,8 @@ class Substitution:
         if isinstance(make, type) and _only_assigns(make):
             names, by_name = _FIELDS[make]
             fields_of_tree = dict(zip(names, parts, strict=True)) | {name: named[name] for name in by_name}
-            return _Step(make, fields_of_tree, None, [(names[at], place) for at, place in found])
-        return _Step(make, [*parts], named, found)
+            return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found])
+        return _Step(0, make, [*parts], named, found)
 
 
 def bound(tree: Any, bindings: Any) -> Any:
