@@ -78,14 +78,15 @@ class Projection:
 
     def compile(self, pattern: AskedPattern) -> Prepared | None:
         """Cached, because a plan that runs again compiles the same patterns."""
-        cached = self._prepared.get(id(pattern))
+        key = id(pattern)
+        cached = self._prepared.get(key)
         if cached is not None:
             return cached[1]
         node = self._bound(pattern) if isinstance(pattern, BoundPattern) else self._node(pattern)
         prepared = None if node is None else Prepared(node, self._max_rows)
         if len(self._prepared) >= MAX_PREPARED:
             self._prepared.clear()
-        self._prepared[id(pattern)] = pattern, prepared  # the reference to the pattern keeps its id valid
+        self._prepared[key] = pattern, prepared  # the reference to the pattern keeps its id valid
         return prepared
 
     def around(self, ids: Ids, most: int) -> GraphLinks:

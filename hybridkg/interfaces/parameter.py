@@ -142,14 +142,15 @@ class Substitution:
     Args:
         tree: with parameters or without.
         closed: classes of parts that have no parameters, whatever functions they hold.
+        held: classes of parts that the bindings have with values in place, if there are parameters in them.
 
     Raises:
         UnboundParameterError: the tree has a part that may hide a parameter: a function, or a container other than a
             tuple.
     """
 
-    def __init__(self, tree: Any, closed: tuple[type, ...] = ()):
-        self.tree, self._closed = tree, closed
+    def __init__(self, tree: Any, closed: tuple[type, ...] = (), held: tuple[type, ...] = ()):
+        self.tree, self._closed, self._held = tree, closed, held
         self._steps: list[_Step] = []
         self.parameters: list[Parameter] = []
         """Those of the tree."""
@@ -169,7 +170,7 @@ class Substitution:
         """The tree with values in place.
 
         Args:
-            bindings: what the parameters take their values from: has `values`.
+            bindings: what the parameters take their values from: has `values`, and `bound` where parts are held.
         """
         if not self._values:
             return self.tree
@@ -197,6 +198,8 @@ class Substitution:
             return None
         key = id(tree)
         if key not in places:
+            if isinstance(tree, self._held) and Substitution(tree).parameters:
+                tree = _HeldPart(tree)
             if isinstance(tree, Parameter):
                 places[key] = len(self.parameters)
                 self.parameters.append(tree)
@@ -245,6 +248,16 @@ class Substitution:
             fields_of_tree = dict(zip(names, parts, strict=True)) | {name: named[name] for name in by_name}
             return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found])
         return _Step(0, make, [*parts], named, found)
+
+
+class _HeldPart(Parameter):
+    """A part that the bindings have with values in place."""
+
+    def __init__(self, part: Any):
+        self._part = part
+
+    def value_in(self, bindings: Any) -> Any:
+        return bindings.bound(self._part)
 
 
 def bound(tree: Any, bindings: Any) -> Any:

@@ -62,17 +62,13 @@ class FragmentTemplate(GraphFragment, Parameter):
         assert not isinstance(self.pattern, BoundPattern)
         values = planning.values
         terms: list[Term | None] = [None] * len(values)
-        for number in self.numbers:
-            terms[number] = _term(values[number])
+        try:
+            for number in self.numbers:
+                terms[number] = term_of(values[number])  # type: ignore[arg-type]
+        except UnsupportedPatternError as e:
+            raise UnboundParameterError("a value is not a term of RDF") from e
         pattern = BoundPattern(self.pattern, tuple(terms))
         return GraphFragment(self.group, self.columns, self.dataset, pattern, values, counted=self.counted)
-
-
-def _term(value: ast.Value) -> Term:
-    try:
-        return term_of(value)  # type: ignore[arg-type]
-    except UnsupportedPatternError as e:
-        raise UnboundParameterError("a value is not a term of RDF") from e
 
 
 def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:

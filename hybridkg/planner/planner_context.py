@@ -112,11 +112,12 @@ class PlannerContext:
 
     def bound_fragment(self, fragment: Fragment) -> GraphFragment:
         """Operator of a fragment, with the values in place."""
-        entry = self._fragments.get(id(fragment))
+        key = id(fragment)
+        entry = self._fragments.get(key)
         if entry is None:
             operator = self.template.fragment(fragment)
             operator = operator.bound(self) if isinstance(operator, FragmentTemplate) else operator
-            entry = self._fragments[id(fragment)] = fragment, operator
+            entry = self._fragments[key] = fragment, operator
         return entry[1]
 
     def bound(self, part: T) -> T:
@@ -134,12 +135,14 @@ class PlannerContext:
 
     def prepared(self, fragment: Fragment) -> PreparedPattern | None:
         """Compiled pattern of a fragment; None if only the store can evaluate it."""
-        if id(fragment) not in self._prepared:
+        key = id(fragment)
+        entry = self._prepared.get(key)
+        if entry is None:
             pattern, ready = self.bound_fragment(fragment).pattern, None
             if self.graph is not None and not isinstance(pattern, DeclinedPattern):
                 ready = self.graph.compile(pattern)
-            self._prepared[id(fragment)] = fragment, ready
-        return self._prepared[id(fragment)][1]
+            entry = self._prepared[key] = fragment, ready
+        return entry[1]
 
     def prefetch_match_counts(self, plan: Plan) -> None:
         """Prefetch of the match counts of a plan from a remote index, in one request."""
@@ -278,20 +281,22 @@ class PlannerContext:
             UnboundParameterError: the operators depend on a value.
         """
         key = "root", strategy, id(logical)
-        if key not in self._memo:
-            if self.values:
-                template = self._root_template(strategy, logical)
-                self._memo[key] = None if template is None else template(self)
-            else:
-                self._memo[key] = strategy_of(strategy).plan(logical, self)
-        root: PhysicalOperator | None = self._memo[key]
+        if key in self._memo:
+            known: PhysicalOperator | None = self._memo[key]
+            return known
+        if self.values:
+            template = self._root_template(strategy, logical)
+            root = None if template is None else template(self)
+        else:
+            root = strategy_of(strategy).plan(logical, self)
+        self._memo[key] = root
         return root
 
     def _root_template(self, strategy: str, logical: Plan) -> Substitution | None:
         roots = self.template.roots
         if strategy not in roots:
             operators = strategy_of(strategy).plan(logical, self)
-            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,))
+            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,), (ast.Match, ast.Near))
         return roots[strategy]
 
     def open_root(self, strategy: str, logical: Plan, fragments: Iterable[Fragment]) -> PhysicalOperator | None:
@@ -311,7 +316,7 @@ class PlannerContext:
         _, tree = self.memoize_for_template(("operators", id(plan)), lambda: (plan, make()))
         if not self.values or self._assumes(self._fragments_in(tree)):
             return tree
-        template = self.memoize_for_template(("template", id(plan)), lambda: Substitution(tree, (RankValue,)))
+        template = self.memoize_for_template(("template", id(plan)), lambda: Substitution(tree, (RankValue,), (ast.Match, ast.Near)))
         operators: PhysicalOperator = self.memoize(("operators", id(plan)), lambda: template(self))
         return operators
 
@@ -335,12 +340,15 @@ class PlannerContext:
         """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""
         if self.text is None:
             return 0
-        if id(match) not in self._bounds:
+        key = id(match)
+        entry = self._bounds.get(key)
+        if entry is None:
             try:
-                self._bounds[id(match)] = match, self.text.match_count_bound(self.question(match))
+                bound = self.text.match_count_bound(self.question(match))
             except HybridkgError:
-                self._bounds[id(match)] = match, 0
-        return self._bounds[id(match)][1]
+                bound = 0
+            entry = self._bounds[key] = match, bound
+        return entry[1]
 
     def read(self, match: ast.RankedItem, among: float | None = None) -> float:
         """Expected postings read for the top k among `among` candidates or all entities; 0 if the index rejects."""
