@@ -8,7 +8,7 @@ UnboundParameterError, and then the tree has to be made for each set of values.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 from hybridkg.errors import Span
@@ -110,7 +110,7 @@ def _only_assigns(kind: type) -> bool:
         and kind.__new__ is object.__new__
         and not hasattr(kind, "__post_init__")
         and not any(vars(base).get("__slots__") for base in kind.__mro__)  # those of ABC are empty
-        and all(one.init for one in fields(kind))
+        and all(one.init or one.default_factory is not MISSING for one in fields(kind))
     )
 
 
@@ -124,6 +124,7 @@ class _Step(NamedTuple):
         named: fields that are given by name; None for a class whose fields are set without its constructor, which takes
             five times as long.
         found: the places or names of the open ones, with the number of the part that belongs there.
+        fresh: the names of fields that no constructor takes, and what makes their first values.
     """
 
     number: int
@@ -131,6 +132,7 @@ class _Step(NamedTuple):
     same: Any
     named: Mapping[str, Any] | None
     found: Sequence[tuple[Any, int]]
+    fresh: Sequence[tuple[str, Callable[[], Any]]] = ()
 
 
 class Substitution:
@@ -176,11 +178,13 @@ class Substitution:
             return self.tree
         made: list[Any] = [value_in(bindings) for value_in in self._values]
         made += self._steps  # each is replaced by what it makes
-        for number, make, same, named, found in self._steps:
+        for number, make, same, named, found, fresh in self._steps:
             if named is None:
                 fields_of_new: dict[str, Any] = {**same}
                 for name, place in found:
                     fields_of_new[name] = made[place]
+                for name, first_value in fresh:
+                    fields_of_new[name] = first_value()
                 new = made[number] = object.__new__(make)  # type: ignore[arg-type]
                 _set_attribute(new, "__dict__", fields_of_new)  # frozen classes refuse the plain assignment
             else:
@@ -246,7 +250,8 @@ class Substitution:
         if isinstance(make, type) and _only_assigns(make):
             names, by_name = _FIELDS[make]
             fields_of_tree = dict(zip(names, parts, strict=True)) | {name: named[name] for name in by_name}
-            return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found])
+            fresh = [(f.name, f.default_factory) for f in fields(make) if not f.init and f.default_factory is not MISSING]
+            return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found], fresh)
         return _Step(0, make, [*parts], named, found)
 
 
