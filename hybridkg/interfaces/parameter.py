@@ -250,7 +250,8 @@ class Substitution:
         if isinstance(make, type) and _only_assigns(make):
             names, by_name = _FIELDS[make]
             fields_of_tree = dict(zip(names, parts, strict=True)) | {name: named[name] for name in by_name}
-            fresh = [(f.name, f.default_factory) for f in fields(make) if not f.init and f.default_factory is not MISSING]
+            no_init = [one for one in fields(make) if not one.init]
+            fresh = [(one.name, one.default_factory) for one in no_init if one.default_factory is not MISSING]
             return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found], fresh)
         return _Step(0, make, [*parts], named, found)
 

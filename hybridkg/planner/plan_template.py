@@ -21,7 +21,6 @@ from hybridkg.interfaces.parameter import Parameter, Substitution, UnboundParame
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.relational import of_declined
-from hybridkg.query import ast
 from hybridkg.rdf.terms import Term
 
 if TYPE_CHECKING:

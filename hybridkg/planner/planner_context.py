@@ -296,7 +296,7 @@ class PlannerContext:
         roots = self.template.roots
         if strategy not in roots:
             operators = strategy_of(strategy).plan(logical, self)
-            roots[strategy] = None if operators is None else Substitution(operators, (RankValue,), (ast.Match, ast.Near))
+            roots[strategy] = None if operators is None else _open(operators)
         return roots[strategy]
 
     def open_root(self, strategy: str, logical: Plan, fragments: Iterable[Fragment]) -> PhysicalOperator | None:
@@ -316,7 +316,7 @@ class PlannerContext:
         _, tree = self.memoize_for_template(("operators", id(plan)), lambda: (plan, make()))
         if not self.values or self._assumes(self._fragments_in(tree)):
             return tree
-        template = self.memoize_for_template(("template", id(plan)), lambda: Substitution(tree, (RankValue,), (ast.Match, ast.Near)))
+        template = self.memoize_for_template(("template", id(plan)), lambda: _open(tree))
         operators: PhysicalOperator = self.memoize(("operators", id(plan)), lambda: template(self))
         return operators
 
@@ -358,6 +358,11 @@ class PlannerContext:
             return postings_read(self.text, self.question(match), among) if self.match_count_bound(match) else 0.0
         except HybridkgError:
             return 0.0
+
+
+def _open(operators: PhysicalOperator) -> Substitution:
+    """Operators with parameters, ready for the values of a planning, which has the ranked predicates with values."""
+    return Substitution(operators, (RankValue,), (ast.Match, ast.Near))
 
 
 _READ_WHOLE = (ast.PathRepeat, ast.Exists, ast.MinusPattern, ast.SubSelect)
