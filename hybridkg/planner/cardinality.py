@@ -64,10 +64,10 @@ class RankingShape(NamedTuple):
         return cls(queried_fragments, ranking.fuses, only_texts, is_remote, float(planning.entities), scored)
 
 
-class Lists(NamedTuple):
+class Lists:
     """Upper bounds on the entities that match each MATCH of a ranking, and the postings read for its top k.
 
-    Args:
+    Attributes:
         joined: bounds of the MATCHes of the spine.
         scored: bounds of the scored MATCHes.
         optional: bounds of the scored MATCHes of OPTIONAL.
@@ -80,40 +80,25 @@ class Lists(NamedTuple):
         is_too_long: whether a remote index has so many matches that the graph goes first (operators/text_join.py).
     """
 
-    joined: list[float]
-    scored: list[float]
-    optional: list[float]
-    filters: list[float]
-    pushdown_count: PushdownCount | None
-    first: float
-    best_first: list[float]
-    postings: list[float]
-    is_too_long: bool
-
-    @classmethod
-    def of(cls, ranking: RankedPlan, planning: PlannerContext, shape: RankingShape) -> Lists:
+    def __init__(self, ranking: RankedPlan, planning: PlannerContext, shape: RankingShape):
         def bounds(matches: Sequence[Match]) -> list[float]:
             return [float(planning.match_count_bound(match.match)) for match in matches]
 
-        joined_lists = bounds(ranking.spine.matches)
-        scored = [*map(joined_lists.__getitem__, shape.scored)]
-        pushdown = planning.pushdown_count(ranking) if shape.is_remote else None
-        first = joined_lists[0] if pushdown is None else pushdown.most
-        postings = scored if shape.only_texts else [planning.read(match.match) for match in ranking.scored]
-
-        is_text, text = isinstance(ranking.spine.matches[0].match, ast.Match), planning.text
-        is_remote = text is not None and (text.text_is_remote if is_text else text.is_remote)
-        return cls(
-            joined=joined_lists,
-            scored=scored,
-            optional=bounds(ranking.optional),
-            filters=bounds(ranking.filters),
-            pushdown_count=pushdown,
-            first=first,
-            best_first=[first] if shape.scored == (0,) else scored,
-            postings=postings,
-            is_too_long=text is not None and is_remote and first > text.max_remote_scan,
-        )
+        self.joined = bounds(ranking.spine.matches)
+        self.scored = [*map(self.joined.__getitem__, shape.scored)]
+        self.optional = bounds(ranking.optional) if ranking.optional else []
+        self.filters = bounds(ranking.filters) if ranking.filters else []
+        self.pushdown_count = planning.pushdown_count(ranking) if shape.is_remote else None
+        self.first = self.joined[0] if self.pushdown_count is None else self.pushdown_count.most
+        self.best_first = [self.first] if shape.scored == (0,) else self.scored
+        self.postings = self.scored
+        if not shape.only_texts:
+            self.postings = [planning.read(match.match) for match in ranking.scored]
+        self.is_too_long = False
+        if shape.is_remote and planning.text is not None:
+            text, is_text = planning.text, isinstance(ranking.spine.matches[0].match, ast.Match)
+            is_remote = text.text_is_remote if is_text else text.is_remote
+            self.is_too_long = is_remote and self.first > text.max_remote_scan
 
 
 class ColumnsEstimate(NamedTuple):

@@ -99,15 +99,15 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
     planning.prefetch_match_counts(logical)
     best, expected = "", UNPRICED
-    for name, candidate in considered.priced:
-        if best and candidate.least_cost(logical, planning) >= expected.estimate:
+    for name, candidate, has_bound in considered.priced:
+        if best and has_bound and candidate.least_cost(logical, planning) >= expected.estimate:
             continue  # pruned; EXPLAIN computes its exact cost
         cost = candidate.cost(logical, planning)
         if not best or cost.estimate < expected.estimate:
             best, expected = name, cost
 
     def costs() -> list[tuple[str, Cardinality]]:
-        return [(name, candidate.cost(logical, planning)) for name, candidate in considered.priced]
+        return [(name, candidate.cost(logical, planning)) for name, candidate, _ in considered.priced]
 
     root = planning.root(best, logical)
     if root is not None:
@@ -125,12 +125,12 @@ class _Considered(NamedTuple):
     Args:
         below_rerank: the plan below a RERANK, which is chosen alone; None without a RERANK.
         dominating: the dominating strategies that apply, by preference.
-        priced: the other strategies that apply, by preference.
+        priced: the other strategies that apply, by preference, and whether each has a lower bound of its cost.
     """
 
     below_rerank: Plan | None
     dominating: tuple[tuple[str, Strategy], ...] = ()
-    priced: tuple[tuple[str, Strategy], ...] = ()
+    priced: tuple[tuple[str, Strategy, bool], ...] = ()
 
     @classmethod
     def of(cls, logical: Plan, planning: PlannerContext) -> _Considered:
@@ -141,8 +141,12 @@ class _Considered(NamedTuple):
         return cls(
             None,
             tuple((name, one) for name, one in applying if one.dominates),
-            tuple((name, one) for name, one in applying if not one.dominates),
+            tuple((name, one, _has_bound(one)) for name, one in applying if not one.dominates),
         )
+
+
+def _has_bound(strategy: Strategy) -> bool:
+    return getattr(type(strategy), "least_cost", None) is not Strategy.least_cost
 
 
 def _estimate(costed: tuple[str, Cardinality]) -> float:

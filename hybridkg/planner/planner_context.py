@@ -344,7 +344,7 @@ class PlannerContext:
         entry = self._bounds.get(key)
         if entry is None:
             try:
-                bound = self.text.match_count_bound(self.question(match))
+                bound = self.text.match_count_bound(ranked_query(self.bound(match)))
             except HybridkgError:
                 bound = 0
             entry = self._bounds[key] = match, bound

@@ -73,6 +73,7 @@ class RankingCosts:
         lists: match bounds of each MATCH.
         graphs: candidate set estimates, by variable.
         in_store: whether one of the patterns needs the store.
+        passed_us: cost of passing a row from one operator to its parent.
         compared: postings[scored, then optional] read to compare the candidates with each fused NEAR.
         cases: for each of CORRELATIONS, (entities that satisfy the graph and match every scored text, microseconds left
             to spend after their selection); empty if several variables are ranked.
@@ -87,7 +88,7 @@ class RankingCosts:
             (id(ranking), "costs"), lambda: RankingShape.of(ranking, planning)
         )
         self.n, self.k = max(shape.entities, 1.0), float(ranking.k or 0)
-        self.lists = lists = Lists.of(ranking, planning, shape)
+        self.lists = lists = Lists(ranking, planning, shape)
         self.graphs: dict[str, CandidateEstimate] = {}
         self.in_store = False
         for variable in ranking.spine.variables:
@@ -96,6 +97,7 @@ class RankingCosts:
                 ranking, variable, planning, shape.entities, lists.filters, self.scored_us, rarest
             )
             self.in_store = self.in_store or graph.in_store
+        self.passed_us = self.cost.us_per_row_passed if self.in_store else self.cost.us_per_column_cell
         self.compared = self._comparisons(planning) if shape.is_fused else []
         self._rows: dict[str, float] = {}
         self._each: dict[str, float] = {}
@@ -106,7 +108,8 @@ class RankingCosts:
         if len(ranking.variables) == 1:
             size = self.graphs[ranking.variables[0]].size.estimate
             read = lists.postings[0] if shape.only_texts else planning.read(ranking.scored[0].match, size)
-            self._find_kept(planning)
+            if ranking.spine.relations:
+                self._find_kept(planning)
             self._price_candidates(self.graphs[ranking.variables[0]], read)
 
     def _find_kept(self, planning: PlannerContext) -> None:
@@ -234,11 +237,6 @@ class RankingCosts:
         us = (OPERATORS + fragments + len(self.ranking.spine.matches)) * self.passed_us
         of_terms = fragments * cost.us_per_row_of_terms if self.in_store else 0.0
         return us + (of_terms + self.each_us(variable)) if fragments else us
-
-    @property
-    def passed_us(self) -> float:
-        """Cost of passing a row from one operator to its parent."""
-        return self.cost.us_per_row_passed if self.in_store else self.cost.us_per_column_cell
 
 
 def mean(costs: list[float]) -> Cardinality:
