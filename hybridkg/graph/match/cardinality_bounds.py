@@ -111,7 +111,7 @@ def work_of(node: PatternNode, variable: str | None) -> float:
             for member in node.members:
                 probing = 2.0 * node.estimate(member.variable) * work_each_of(member.node, member.variable)
                 parts += min(work_of(member.node, member.variable), probing)
-            parts += _delegated(node)
+            parts += _delegated(node) if node.conditions else 0.0
             start: str | None = None
             for edge in node.edges:
                 if edge.variables:
@@ -123,7 +123,7 @@ def work_of(node: PatternNode, variable: str | None) -> float:
                 return parts
             if variable is not None:
                 return parts + _work(node, start, None, frozenset())
-            first = min(entries(edge, node.conditions) for edge in node.edges)
+            first = min([entries(edge, node.conditions) if node.conditions else edge.least() for edge in node.edges])
             return parts + first + node.estimate(None) * len(node.edges)
         case AnyPredicateNode():
             return node.work(variable)
@@ -200,21 +200,12 @@ def _by_degrees(node: JoinNode, high: float) -> float:
     if node.others or not node.edges:
         return high
     tightest = inf
-    for start in node.edges:
-        bound, size = set(start.variables), _max_solutions(node, start)
-        left = [edge for edge in node.edges if edge is not start]
-        while left:
-            edge = next((e for e in left if not e.variables or not bound.isdisjoint(e.variables)), None)
-            if edge is None:
-                size = inf
-                break
-            left.remove(edge)
-            size *= min(
-                [1.0 if bound.issuperset(edge.variables) else edge.relation.largest(edge.from_subject(name))
-                 for name in edge.variables if name in bound], default=1.0
-            )  # fmt: skip
-            bound.update(edge.variables)
-        tightest = min(tightest, size)
+    for start, degrees in zip(node.edges, node.shape.degrees, strict=True):
+        if degrees is not None:
+            size = _max_solutions(node, start)
+            for degree in degrees:
+                size *= degree
+            tightest = min(tightest, size)
     return tightest
 
 
@@ -252,6 +243,6 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
 
 def _max_solutions(node: JoinNode, edge: Edge) -> float:
     if edge.exact:
-        return entries(edge, node.conditions)
+        return entries(edge, node.conditions) if node.conditions else edge.least()
     sizes = [edge.sources[edge.subject == name] for name in edge.variables]
     return sizes[0] * sizes[1] if len(sizes) == 2 else sizes[0] if sizes else 1.0

@@ -80,6 +80,30 @@ class JoinShape:
         names += [name for node in self.others for name in node.certain]
         return frozenset(name for name in names if names.count(name) == 1)
 
+    @cached_property
+    def degrees(self) -> tuple[tuple[float, ...] | None, ...]:
+        """For each edge the maximum degrees of the others, in an order in which each shares a variable with those
+        before it; None where there is no such order.
+        """
+        return tuple(map(self._degrees_from, self.edges))
+
+    def _degrees_from(self, start: Edge) -> tuple[float, ...] | None:
+        bound, degrees = set(start.variables), list[float]()
+        left = [edge for edge in self.edges if edge is not start]
+        while left:
+            edge = next((e for e in left if not e.variables or not bound.isdisjoint(e.variables)), None)
+            if edge is None:
+                return None
+            left.remove(edge)
+            own = [
+                1.0 if bound.issuperset(edge.variables) else edge.relation.largest(edge.from_subject(name))
+                for name in edge.variables
+                if name in bound
+            ]
+            degrees.append(min(own, default=1.0))
+            bound.update(edge.variables)
+        return tuple(degrees)
+
     def is_tree(self, variable: str) -> bool:
         """Whether semi-joins alone decide the values of a variable (an acyclic join)."""
         if self.n_tests or not self._edges_are_a_tree:
