@@ -58,6 +58,7 @@ class EstimationContext:
     _prepared: dict[int, tuple[AskedPattern, PreparedPattern | None]] = field(default_factory=dict)
     _most: dict[ast.RankedItem, float | None] = field(default_factory=dict)
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
+    _work: dict[int, tuple[PhysicalOperator, Work | None]] = field(default_factory=dict)
     _variables: dict[tuple[int, str], tuple[PhysicalOperator, VariableSize | None]] = field(default_factory=dict)
     """By the identity of nodes, which are referenced so that their ids are not reused."""
 
@@ -68,18 +69,30 @@ class EstimationContext:
 
     def rows(self, operator: PhysicalOperator) -> float | None:
         """Expected rows of an operator."""
-        if id(operator) not in self._rows:
-            self._rows[id(operator)] = operator, operator.estimate(self)
-        return self._rows[id(operator)][1]
+        key = id(operator)
+        entry = self._rows.get(key)
+        if entry is None:
+            entry = self._rows[key] = operator, operator.estimate(self)
+        return entry[1]
+
+    def work(self, operator: PhysicalOperator) -> Work | None:
+        """Expected work of an operator."""
+        key = id(operator)
+        entry = self._work.get(key)
+        if entry is None:
+            entry = self._work[key] = operator, operator.work(self)
+        return entry[1]
 
     def variable_size(self, operator: PhysicalOperator, name: str) -> VariableSize | None:
         """Expected figures of a variable of an operator, which has no more values than rows."""
-        if (id(operator), name) not in self._variables:
+        key = id(operator), name
+        entry = self._variables.get(key)
+        if entry is None:
             found, rows = operator.variable_size(name, self), self.rows(operator)
             if found is not None and rows is not None and found.values > rows:
                 found = found._replace(values=rows)
-            self._variables[id(operator), name] = operator, found
-        return self._variables[id(operator), name][1]
+            entry = self._variables[key] = operator, found
+        return entry[1]
 
     def match_count_bound(self, match: ast.RankedItem) -> float | None:
         """Upper bound on the entities that match, at most TOP. None if the index rejects the query, or the text is a
@@ -109,9 +122,11 @@ class EstimationContext:
         """Compiled pattern; None if only the store can evaluate it."""
         if isinstance(pattern, DeclinedPattern) or self.graph is None:
             return None
-        if id(pattern) not in self._prepared:
-            self._prepared[id(pattern)] = pattern, self.graph.compile(pattern)
-        return self._prepared[id(pattern)][1]
+        key = id(pattern)
+        entry = self._prepared.get(key)
+        if entry is None:
+            entry = self._prepared[key] = pattern, self.graph.compile(pattern)
+        return entry[1]
 
     def assume(self, pattern: AskedPattern, prepared: PreparedPattern | None) -> None:
         """Makes a pattern with open parameters the compiled one of some values."""
@@ -125,7 +140,7 @@ class EstimationContext:
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
         """Context below an operator that selects prefixes of some relations."""
         return replace(
-            self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={}, _variables={}
+            self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={}, _work={}, _variables={}
         )
 
 
@@ -135,8 +150,7 @@ def work_of(counts: Mapping[str, float | None]) -> Work | None:
     >>> work_of({"rows": 2.0}), work_of({"rows": None})
     ({'rows': 2.0}, None)
     """
-    known = {kind: n for kind, n in counts.items() if n is not None}
-    return known if len(known) == len(counts) else None
+    return None if None in counts.values() else counts  # type: ignore[return-value]
 
 
 def cells(*rows: float | None) -> Work | None:

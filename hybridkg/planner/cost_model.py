@@ -120,13 +120,17 @@ class CostModel:
         >>> CostModel(us_per_posting=0.5, us_per_store_row=2.0).price({"postings": 10, "store rows": 3})
         11.0
         """
-        return sum((getattr(self, PRICES[kind]) * n for kind, n in work.items() if kind in PRICES), 0.0)
+        us = 0.0
+        for kind, n in work.items():
+            if kind in PRICES:
+                us += getattr(self, PRICES[kind]) * n
+        return us
 
     def of_operators(self, operators: Iterable[PhysicalOperator], estimates: EstimationContext) -> float | None:
         """Microseconds of the expected work of some operators together; None if that of one is unknown."""
         us = 0.0
         for operator in operators:
-            work = operator.work(estimates)
+            work = estimates.work(operator)
             if work is None:
                 return None
             us += self.price(work) if work else 0.0

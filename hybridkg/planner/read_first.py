@@ -51,8 +51,10 @@ def read_first(operator: PhysicalOperator, planning: PlannerContext) -> float:
     if isinstance(fragment.pattern, DeclinedPattern):
         return 0.0
     pattern, entries = fragment.pattern, 0.0
-    for part in _read_whole(pattern.template if isinstance(pattern, BoundPattern) else pattern):
-        asked = BoundPattern(part, pattern.values) if isinstance(pattern, BoundPattern) else part
+    values, shared = (pattern.values, pattern.template) if isinstance(pattern, BoundPattern) else (None, pattern)
+    parts = planning.memoize_for_template(("read whole", id(shared)), lambda: (shared, tuple(_read_whole(shared))))
+    for part in parts[1]:
+        asked = part if values is None else BoundPattern(part, values)
         prepared = planning.graph.compile(asked)
         entries += 0.0 if prepared is None else max(prepared.size().estimate, prepared.work())
     return entries

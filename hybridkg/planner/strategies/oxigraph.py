@@ -145,4 +145,4 @@ def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
         rows = None if size is None else size.pairs
     elif isinstance(operator, CountGroups | AnySolution):
         rows = estimates.rows(operator.fragment)
-    return max(rows or 0.0, (operator.work(estimates) or {}).get(ADJACENCY, 0.0))
+    return max(rows or 0.0, (estimates.work(operator) or {}).get(ADJACENCY, 0.0))
