@@ -306,10 +306,16 @@ class PlannerContext:
         if not self.values:
             return self.root(strategy, logical)
         template = self._root_template(strategy, logical)
-        inner = () if template is None else self._fragments_in(template.tree)
-        if not self._assumes((*fragments, *inner)):
-            return self.root(strategy, logical)
-        return None if template is None else template.tree
+        if template is None:
+            return None if self._assumes(fragments) else self.root(strategy, logical)
+        tree: PhysicalOperator = template.tree
+        return tree if self._assumes(self._fragments_in(tree, fragments)) else self.root(strategy, logical)
+
+    def memoize_for_root(self, key: str, strategy: str, root: PhysicalOperator, find: Callable[[], T]) -> T:
+        """Value of the operators of `open_root`, computed once: for the template, unless they have values in place."""
+        template = self.template.roots.get(strategy)
+        is_open = template is not None and template.tree is root
+        return (self.memoize_for_template if is_open else self.memoize)((key, id(root)), find)
 
     def open_operators(self, plan: Plan, make: Callable[[], PhysicalOperator]) -> PhysicalOperator:
         """Operators of a part of the plan for `estimates`, with open parameters as in `open_root`."""
@@ -329,12 +335,16 @@ class PlannerContext:
             self.estimates.assume(pattern, self.prepared(fragment))
         return True
 
-    def _fragments_in(self, root: PhysicalOperator) -> tuple[Fragment, ...]:
-        """Fragments with parameters among some operators: also those in an EXISTS, which no plan node holds."""
-        return self.memoize_for_template(
-            ("open fragments", id(root)),
-            lambda: tuple([one.fragment for one in root.walk() if isinstance(one, FragmentTemplate)]),
-        )
+    def _fragments_in(self, root: PhysicalOperator, known: Iterable[Fragment] = ()) -> tuple[Fragment, ...]:
+        """The known fragments of some operators of the template, and those with parameters: also those in an EXISTS,
+        which no plan node holds.
+        """
+
+        def find() -> tuple[Fragment, ...]:
+            found = [*known, *(one.fragment for one in root.walk() if isinstance(one, FragmentTemplate))]
+            return tuple({id(fragment): fragment for fragment in found}.values())
+
+        return self.memoize_for_template(("open fragments", id(root)), find)
 
     def match_count_bound(self, match: ast.RankedItem) -> int:
         """Upper bound on the entities that match; 0 if the index rejects the query, which the run reports."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hybridkg.algebra.nodes import Fragment, Plan, Slice, SparqlQuery
 from hybridkg.algebra.open_answers import open_answer
 from hybridkg.algebra.to_pattern import DeclinedPattern
@@ -41,18 +43,17 @@ class ColumnsStrategy(Strategy):
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
         """One question to the projection, where there is a pattern."""
-        query = below_slice(logical)
-        plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
-        return planning.cost.us_per_graph_question if plan is not None and fragments_in(plan, planning) else 0.0
+        algebra = algebra_of(logical, planning)
+        return planning.cost.us_per_graph_question if algebra is not None and algebra.fragments else 0.0
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
         if not isinstance(query, SparqlQuery):
             return joined(logical, planning)
-        plan = planning.relational(query)
-        if plan is None or not is_held(plan, planning):
+        algebra = algebra_of(logical, planning)
+        if algebra is None or not algebra.is_held(planning):
             return None
-        root = over_columns(plan, planning.fragment)
+        root = over_columns(algebra.plan, planning.fragment)
         return None if root is None else lower(logical, {id(query): ColumnQuery(root, StoreQuery(query.form))})
 
 
@@ -95,6 +96,28 @@ def declined(query: SparqlQuery, planning: PlannerContext) -> str:
     return ""
 
 
+class Algebra(NamedTuple):
+    """Algebra of a query without ranked predicates, and its fragments."""
+
+    plan: Plan
+    fragments: list[Fragment]
+
+    def is_held(self, planning: PlannerContext) -> bool:
+        """Whether the projection holds every fragment."""
+        return all(map(planning.prepared, self.fragments))
+
+
+def algebra_of(logical: Plan, planning: PlannerContext) -> Algebra | None:
+    """Algebra of a query, found once for its template; None where columns have none."""
+    return planning.memoize_for_template(("algebra", id(logical)), lambda: _algebra_of(logical, planning))
+
+
+def _algebra_of(logical: Plan, planning: PlannerContext) -> Algebra | None:
+    query = below_slice(logical)
+    plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
+    return None if plan is None else Algebra(plan, fragments_of(plan))
+
+
 def priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:
     """Operators over columns of a query without ranked predicates, in the order of EXPLAIN, for estimates: parameters
     may be open. None if the projection does not answer the query.
@@ -103,19 +126,8 @@ def priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalO
 
 
 def _priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:
-    query = below_slice(logical)
-    plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
-    if plan is None or not is_held(plan, planning):
+    algebra = algebra_of(logical, planning)
+    if algebra is None or not algebra.is_held(planning):
         return None
-    root = planning.open_root("columns", logical, fragments_in(plan, planning))
-    return None if root is None else planning.memoize_for_template(("walk", id(root)), lambda: (*root.walk(),))
-
-
-def fragments_in(plan: Plan, planning: PlannerContext) -> list[Fragment]:
-    """Fragments of a plan, found once for its template."""
-    return planning.memoize_for_template(("fragments", id(plan)), lambda: fragments_of(plan))
-
-
-def is_held(plan: Plan, planning: PlannerContext) -> bool:
-    """Whether the projection holds every fragment of a plan."""
-    return all(planning.prepared(fragment) is not None for fragment in fragments_in(plan, planning))
+    root = planning.open_root("columns", logical, algebra.fragments)
+    return None if root is None else planning.memoize_for_root("walk", "columns", root, lambda: (*root.walk(),))

@@ -46,7 +46,7 @@ class OxigraphStrategy(Strategy):
         operators = priced_operators(logical, planning)
         if operators is None:
             return UNPRICED
-        parts = planning.memoize_for_template(("reading", id(operators[0])), lambda: StoreReading.of(operators))
+        parts = planning.memoize_for_root("reading", "columns", operators[0], lambda: StoreReading.of(operators))
         read, joined = parts.read(planning)
         us = planning.cost.price({STORE_QUESTIONS: 1, STORE_ROWS: read, ROWS_PASSED: joined})
         return Cardinality(us, us, us)
@@ -118,9 +118,9 @@ class StoreReading:
         estimates, listed, share = planning.estimates, self.listed, 1.0
         wanted = estimates.rows(self.solutions) or 0.0
         if type(listed) not in WHOLE:
-            rows = estimates.rows(listed.fragment if isinstance(listed, AnySolution) else listed) or 0.0
+            rows = estimates.rows(listed.fragment if type(listed) is AnySolution else listed) or 0.0
             share = min(1.0, (wanted + self.skipped) / rows) if rows else 1.0
-        firsts = {id(operator): read_first(operator, planning) for operator in self.built}
+        firsts = {id(operator): read_first(operator, planning) for operator in self.built} if self.built else {}
         whole = sum([max(_entries(one, estimates), firsts.get(id(one), 0.0)) for one in self.whole])
         streamed = sum([max(_entries(one, estimates), firsts.get(id(one), 0.0)) for one in self.streamed])
         if share < 1.0:
@@ -136,13 +136,14 @@ class StoreReading:
 def _entries(operator: PhysicalOperator, estimates: EstimationContext) -> float:
     """Entries that an operator reads, or its rows of a pattern if they are more."""
     rows: float | None = 0.0
-    if isinstance(operator, GraphFragment) and operator.counted:  # it lists what columns count
-        rows = estimates.size(operator.pattern)
+    if type(operator) is CountGroups or type(operator) is AnySolution:
+        rows = estimates.rows(operator.fragment)
     elif isinstance(operator, GraphFragment):
-        rows = estimates.rows(operator) if operator.group.elements else 0.0
+        if operator.counted:  # it lists what columns count
+            rows = estimates.size(operator.pattern)
+        elif operator.group.elements:
+            rows = estimates.rows(operator)
     elif isinstance(operator, FragmentProbe):
         size = operator.size(estimates)
         rows = None if size is None else size.pairs
-    elif isinstance(operator, CountGroups | AnySolution):
-        rows = estimates.rows(operator.fragment)
     return max(rows or 0.0, (estimates.work(operator) or {}).get(ADJACENCY, 0.0))
