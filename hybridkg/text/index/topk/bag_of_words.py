@@ -73,7 +73,7 @@ class BagQuery(NamedTuple):
 
 class _Words(NamedTuple):
     """The words of a text: the term of each, or STOPPED; count in the text, number (or MISSING_TERM), df and cf,
-    int64[t, f], of each distinct term; lists, int64[5, l], of QueryLists, and their postings.
+    int64[t, f], of each distinct term; lists, int64[5, l], of QueryLists, and their postings; the sum of the df.
     """
 
     terms: list[str]
@@ -83,6 +83,22 @@ class _Words(NamedTuple):
     cf: NDArray[np.int64]
     lists: NDArray[np.int64]
     postings: int
+    bound: int
+
+
+class _Terms(dict[str, str]):
+    """Word -> its term, STOPPED for a stop word: found when it is first asked for, and cached."""
+
+    def __init__(self, analyzer: StandardAnalyzer, stemmer: str):
+        super().__init__()
+        self._analyzer, self._stemmer = analyzer, stemmer
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= MAX_CACHED_WORDS:
+            self.clear()
+        is_stop = self._analyzer.is_stop_word(word, self._stemmer)
+        term = self[word] = STOPPED if is_stop else self._analyzer.term(word, self._stemmer)
+        return term
 
 
 @dataclass(frozen=True)
@@ -97,8 +113,7 @@ class _Shape:
     mask: int
     window: int
     """Width of the unordered window of neighbouring words; 0 for a model without pairs."""
-    terms: dict[str, str]
-    """Word -> its term, STOPPED for a stop word."""
+    terms: _Terms
     texts: dict[str, _Words] = field(default_factory=dict)
     """Cached."""
     single_call: list[SingleCallFrame] = field(default_factory=list)
@@ -131,7 +146,7 @@ class BagOfWords:
         self._arrays = *terms.arrays, *lists.arrays, *sets.arrays
         self._single_call: SingleCall | None = None
         self._shapes: dict[object, _Shape | None] = {}
-        self._words: dict[tuple[int, str], dict[str, str]] = {}
+        self._words: dict[tuple[int, str], _Terms] = {}
         self._last: tuple[TextQuery, tuple[_Shape, _Words]] | None = None
         """The query that was read last, and its words: one MATCH is checked, counted and ranked."""
         self._lock = threading.Lock()
@@ -192,7 +207,7 @@ class BagOfWords:
     def match_count_bound(self, query: TextQuery) -> int | None:
         """The sum of the df; None as of `read`."""
         read = self._read(query)
-        return None if read is None else sum(read[1].df)
+        return None if read is None else read[1].bound
 
     def _shape_of(self, query: TextQuery) -> _Shape | None:
         if query.all_terms or (query.syntax and not is_plain(query.text)):
@@ -230,22 +245,8 @@ class BagOfWords:
 
     def _searched(self, shape: _Shape, words: list[str]) -> list[str]:
         """The term of each word, STOPPED for a stop word, unless the text has nothing else."""
-        terms = self._terms_of(shape, words)
+        terms = [*map(shape.terms.__getitem__, words)]
         return terms if any(terms) else [shape.analyzer.term(word, shape.stemmer) for word in words]
-
-    def _terms_of(self, shape: _Shape, words: list[str]) -> list[str]:
-        """The term of each word, STOPPED for a stop word."""
-        cache = shape.terms
-        terms: list[str] = []
-        for word in words:
-            term = cache.get(word)
-            if term is None:
-                if len(cache) >= MAX_CACHED_WORDS:
-                    cache.clear()
-                is_stop = shape.analyzer.is_stop_word(word, shape.stemmer)
-                term = cache[word] = STOPPED if is_stop else shape.analyzer.term(word, shape.stemmer)
-            terms.append(term)
-        return terms
 
     def _places(self, shape: _Shape, query: TextQuery, terms: Sequence[str]) -> Sequence[int]:
         """The place of each word, as of text/match_query/matching.py: a clause follows the last word of the one before
@@ -279,7 +280,7 @@ class BagOfWords:
         if DAMAGED in numbers:
             raise damaged_terms()
         lists = found[begin : begin + 5 * n].reshape(5, n)
-        return _Words(terms, counts, numbers, df, found[2 * t : begin].reshape(t, f), lists, postings)
+        return _Words(terms, counts, numbers, df, found[2 * t : begin].reshape(t, f), lists, postings, sum(df))
 
     def _look_up_numpy(self, shape: _Shape, terms: list[str], counts: dict[str, float]) -> _Words:
         """The numpy reference of the kernel `look_up`."""
@@ -297,7 +298,7 @@ class BagOfWords:
                 if size := ends[own + 1] - ends[own]:
                     rows.append((t, f, blocks[own], 0, size))
         lists = np.ascontiguousarray(np.array(rows, np.int64).reshape(len(rows), 5).T)
-        return _Words(terms, counts, numbers, df, cf, lists, sum(row[4] for row in rows))
+        return _Words(terms, counts, numbers, df, cf, lists, sum(row[4] for row in rows), sum(df))
 
     def _shape(self, query: TextQuery) -> _Shape | None:
         resolved = self._resolve(replace(query, text="", syntax=False))
@@ -312,7 +313,7 @@ class BagOfWords:
         fields = [field.number for field in resolved.fields]
         pairs = resolved.model.traits.pairs
         window = int(resolved.arguments.get("window", UNORDERED_WINDOW)) if pairs else 0
-        terms = self._words.setdefault((id(analyzer), stemmer), {})
+        terms = self._words.setdefault((id(analyzer), stemmer), _Terms(analyzer, stemmer))
         return _Shape(frame, analyzer, stemmer, fields, np.array(fields, np.int64), mask_of(fields), window, terms)
 
 
