@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from hybridkg.graph.match.join_counting import as_join
 from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.lacking import lacking
 from hybridkg.graph.match.nodes import PatternNode
+from hybridkg.graph.match.open_conditions import PatternBindings
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.shape import PatternDeclined
@@ -45,7 +46,7 @@ from hybridkg.interfaces.graph_index import (
 )
 from hybridkg.interfaces.graph_links import GraphLinks
 from hybridkg.interfaces.meter import Meter
-from hybridkg.interfaces.parameter import Bindings, Substitution
+from hybridkg.interfaces.parameter import Substitution
 from hybridkg.rdf.term_texts import TaggedTexts, TermTexts
 from hybridkg.rdf.terms import NamedNode, Term
 
@@ -57,6 +58,14 @@ MAX_PREPARED = 256
 
 CLOSED = (JoinShape, SolutionTable, dict, ColumnTest, SameColumns, ColumnsInOrder, Combined)
 """Parts of a compiled pattern without parameters."""
+
+
+class NodeTemplate(NamedTuple):
+    """The compiled pattern with open ids; `node` is None where the terms decide what it looks like."""
+
+    pattern: Pattern
+    node: Substitution | None
+    id_parameters: tuple[int, ...]
 
 
 class Projection:
@@ -74,7 +83,7 @@ class Projection:
         self._relations = Relations(columns)
         self._tests: dict[Test, IdTest] = {}
         self._prepared: dict[int, tuple[AskedPattern, Prepared | None]] = {}
-        self._templates: dict[int, tuple[Pattern, Substitution | None]] = {}
+        self._templates: dict[int, NodeTemplate] = {}
 
     def compile(self, pattern: AskedPattern) -> Prepared | None:
         """Cached, because a plan that runs again compiles the same patterns."""
@@ -99,26 +108,45 @@ class Projection:
         """The template's node with the ids of the values. With a value that is not in the graph, it is empty if every
         solution needs the value, and is compiled from terms otherwise.
         """
-        cached = self._templates.get(id(pattern.template))
+        key = id(pattern.template)
+        cached = self._templates.get(key)
         if cached is None:
-            node = self._node(pattern.template)
             if len(self._templates) >= MAX_PREPARED:
                 self._templates.clear()
-            cached = pattern.template, None if node is None else Substitution(node, CLOSED)
-            self._templates[id(pattern.template)] = cached
-        template, id_of = cached[1], self._columns.terms.id_of
+            cached = self._templates[key] = self._template(pattern.template)
+        template = cached.node
         if template is not None:
-            ids = [0 if term is None else id_of(term) for term in pattern.values]
+            terms, id_of = pattern.values, self._columns.terms.id_of
+            ids = [0] * len(terms)
+            for number in cached.id_parameters:
+                ids[number] = -1 if (term := terms[number]) is None else id_of(term)
             if -1 not in ids:
-                bound: PatternNode = template(Bindings(ids))
+                try:
+                    bound: PatternNode = template(PatternBindings(ids, terms))
+                except PatternDeclined:
+                    return None
                 return bound
             node = template.tree
             if isinstance(node, JoinNode) and not node.members and any(edge.has_absent(ids) for edge in node.edges):
                 return EmptyNode(node.variables)
         return self._node(pattern.template, pattern.values)
 
+    def _template(self, pattern: Pattern) -> NodeTemplate:
+        compiler = self._compiler(pattern)
+        try:
+            node = Substitution(compiler.compiled(), CLOSED)
+        except PatternDeclined:
+            return NodeTemplate(pattern, None, ())
+        return NodeTemplate(pattern, node, tuple(compiler.id_parameters))
+
     def _node(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternNode | None:
-        compiler = PatternCompiler(
+        try:
+            return self._compiler(pattern, values).compiled()
+        except PatternDeclined:
+            return None
+
+    def _compiler(self, pattern: Pattern, values: Sequence[Term | None] | None = None) -> PatternCompiler:
+        return PatternCompiler(
             self._columns,
             self._terms,
             self._relations,
@@ -129,10 +157,6 @@ class Projection:
             pattern,
             values,
         )
-        try:
-            return compiler.compiled()
-        except PatternDeclined:
-            return None
 
     def lacks(self, pattern: AskedPattern) -> tuple[str, ...]:
         return lacking(pattern, self._columns.omitted)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from hybridkg.graph.match.edges import Edge, End, IdParameter, edge_of
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
+from hybridkg.graph.match.open_conditions import OpenConditions, closed
 from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.reduce import Member
@@ -120,6 +121,8 @@ class PatternCompiler:
     cache: dict[Test, IdTest]
     whole: Pattern
     values: Sequence[Term | None] | None = None
+    id_parameters: set[int] = field(default_factory=set)
+    """Numbers of the parameters whose ids are open."""
     _hidden: int = 0
     _odd: set[str] = field(default_factory=set)
     """Subjects of zero-length paths: Oxigraph 0.5.13 assumes that they are nodes when it simplifies tests, but they may
@@ -224,7 +227,11 @@ class PatternCompiler:
             return EmptyNode(variables)
         if not edges and not members and not tests and len(others) == 1:
             return others[0]
-        conditions, rest = self._conditions(tests, depth) if tests else ({}, [])
+        conditions, rest = self._conditions(tests, edges, depth) if tests else ({}, [])
+        if isinstance(conditions, OpenConditions) or any(isinstance(n.conditions, OpenConditions) for n in inner):
+            if any_nodes or any(node.conditions or node.tests for node in inner):
+                raise PatternDeclined  # their conditions are joined with those of the values
+            return JoinNode.of(tuple(edges), tuple(others), conditions, members, tuple(rest), variables)
         for node in inner:
             rest += node.tests
             for name, condition in node.conditions.items():
@@ -257,6 +264,7 @@ class PatternCompiler:
             return slot.name
         if isinstance(slot, TermParameter):
             if self.values is None:
+                self.id_parameters.add(slot.number)
                 return IdParameter(slot.number)
             slot = self._value(slot)
         return self.columns.terms.id_of(slot)
@@ -292,8 +300,10 @@ class PatternCompiler:
         bound = certain_of(child)
         return all(variables_of_test(test) <= bound for test in tests)
 
-    def _conditions(self, tests: Iterable[Test], depth: int) -> tuple[dict[str, IdTest], list[RowTest]]:
-        by_variable: dict[str, list[IdTest]] = {}
+    def _conditions(
+        self, tests: Iterable[Test], edges: Sequence[Edge], depth: int
+    ) -> tuple[dict[str, IdTest] | OpenConditions, list[RowTest]]:
+        by_variable: dict[str, list[IdTest | ValueComparison]] = {}
         rest: list[RowTest] = []
         waiting = list(tests)
         while waiting:
@@ -301,12 +311,23 @@ class PatternCompiler:
             if isinstance(test, AllOf):
                 waiting = [*test.tests, *waiting]
                 continue
+            if self.values is None and isinstance(test, ValueComparison) and isinstance(test.constant, TermParameter):
+                self._tested.add(test.variable)
+                by_variable.setdefault(test.variable, []).append(test)
+                continue
             row_test = self._row_test(test, depth)
             if isinstance(row_test, ColumnTest):
                 by_variable.setdefault(row_test.variable, []).append(row_test.condition)
             else:
                 rest.append(row_test)
-        return {name: all_of(conditions) for name, conditions in by_variable.items()}, rest
+        ready = {
+            name: all_of(own)
+            for name, mixed in by_variable.items()
+            if len(own := [one for one in mixed if isinstance(one, IdTest)]) == len(mixed)
+        }
+        if len(ready) == len(by_variable):
+            return ready, rest
+        return OpenConditions(by_variable, self._compared, lambda found: self._check_delegated(found, edges, ())), rest
 
     def _row_test(self, test: Test, depth: int) -> RowTest:
         match test:
@@ -323,16 +344,20 @@ class PatternCompiler:
                     return ColumnTest(names.pop(), all_of(conditions) if every else any_of(conditions))
                 return Combined(row_tests, every)
             case ValueComparison() | StringTest() | CasedComparison() | Opaque():
-                if isinstance(test, ValueComparison) and isinstance(test.constant, TermParameter):
-                    test = replace(test, constant=self._value(test.constant))
+                if isinstance(test, ValueComparison):
+                    test = closed(test, self.values)
                 self._tested.add(test.variable)
-                condition = self.cache.get(test)
-                if condition is None:
-                    condition = self._condition(test)
-                    if len(self.cache) < MAX_CACHED:
-                        self.cache[test] = condition
-                return ColumnTest(test.variable, condition)
+                return ColumnTest(test.variable, self._compared(test))
         raise PatternDeclined
+
+    def _compared(self, test: ValueComparison | StringTest | CasedComparison | Opaque) -> IdTest:
+        """The ids that pass a test; cached."""
+        condition = self.cache.get(test)
+        if condition is None:
+            condition = self._condition(test)
+            if len(self.cache) < MAX_CACHED:
+                self.cache[test] = condition
+        return condition
 
     def _order_keys(self, ids: Ids) -> Any:
         keys = self.order.keys(ids, total=True)
@@ -370,7 +395,7 @@ class PatternCompiler:
         return decide
 
     def _check_delegated(
-        self, conditions: dict[str, IdTest], edges: Sequence[Edge], any_nodes: Sequence[AnyPredicateNode]
+        self, conditions: Mapping[str, IdTest], edges: Sequence[Edge], any_nodes: Sequence[AnyPredicateNode]
     ) -> None:
         """Declines patterns for which Oxigraph would have to evaluate too many values."""
         for name, condition in conditions.items():
