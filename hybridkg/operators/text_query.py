@@ -15,6 +15,12 @@ from hybridkg.registry import did_you_mean
 XSD_NUMBERS = tuple(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal", "double"))
 
 
+MAX_TRANSLATED = 32
+
+_TRANSLATED: dict[int, tuple[ast.Match, TextQuery]] = {}
+"""Queries of the last MATCHes, by the identity of the MATCH, which is referenced so that its id is not reused."""
+
+
 def ranked_query(item: ast.RankedItem, given: Term | None = None) -> RankedQuery:
     """Query of a MATCH or NEAR; `given` is the text (plain words) or entity bound by a variable."""
     if isinstance(item, ast.Match):
@@ -33,7 +39,22 @@ def ranked_query(item: ast.RankedItem, given: Term | None = None) -> RankedQuery
 
 
 def text_query(match: ast.Match, text: str | None = None, language: str = "") -> TextQuery:
-    """Query of a MATCH; `text` and its language are those bound by a variable, as plain words."""
+    """Query of a MATCH; `text` and its language are those bound by a variable, as plain words.
+
+    Without them it is one object for a MATCH that is priced, checked and ranked: the index looks its words up once.
+    """
+    if text is not None or language:
+        return _translated(match, text, language)
+    key = id(match)
+    known = _TRANSLATED.get(key)
+    if known is None or known[0] is not match:
+        if len(_TRANSLATED) >= MAX_TRANSLATED:
+            _TRANSLATED.clear()
+        known = _TRANSLATED[key] = match, _translated(match, None, "")
+    return known[1]
+
+
+def _translated(match: ast.Match, text: str | None, language: str) -> TextQuery:
     written = match.text if isinstance(match.text, ast.Lit) else None
     return TextQuery(
         text=written.lexical if written else text or "",
