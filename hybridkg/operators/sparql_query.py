@@ -11,6 +11,7 @@ from hybridkg.algebra.nodes import GRAPH_COLUMNS
 from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
 from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.interfaces.meter import Work
+from hybridkg.interfaces.parameter import bound
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
@@ -22,28 +23,40 @@ from hybridkg.rdf.solutions import Solutions, SolutionStream
 
 @dataclass(frozen=True)
 class StoreQuery(PhysicalOperator):
-    """Canonical text of the query, sent to the store."""
+    """Canonical text of the query, sent to the store.
+
+    Args:
+        query: the query, perhaps with parameters.
+        declined: why columns do not answer it, for EXPLAIN; empty if they could.
+        values: of the parameters.
+    """
 
     query: ast.QueryForm
     declined: str = ""
-    """Why columns do not answer it, for EXPLAIN; empty if they could."""
+    values: tuple[ast.Value, ...] = ()
+
+    @cached_property
+    def form(self) -> ast.QueryForm:
+        """The query with the values in place."""
+        form: ast.QueryForm = bound(self.query, self) if self.values else self.query
+        return form
 
     @cached_property
     def sparql(self) -> str:
         """Exact text sent to an endpoint."""
-        return write(self.query)
+        return write(self.form)
 
     @cached_property
     def _local(self) -> str:
         """Exact text sent to Oxigraph, which does not order the rows of a SELECT."""
-        return write(guarded(self.query if self._ordered is None else self._ordered.query))
+        return write(guarded(self.form if self._ordered is None else self._ordered.query))
 
     @cached_property
     def _ordered(self) -> OrderedStoreQuery | None:
-        return OrderedStoreQuery.of(self.query)
+        return OrderedStoreQuery.of(self.form)
 
     def estimate(self, estimates: EstimationContext) -> float | None:
-        form = self.query
+        form = self.form
         if isinstance(form, ast.AskQuery):
             return 1.0
         if not isinstance(form, ast.SelectQuery):
@@ -61,7 +74,7 @@ class StoreQuery(PhysicalOperator):
 
     @cached_property
     def _pattern(self) -> Pattern | DeclinedPattern:
-        return pattern_of(self.query.where or ast.Group(()), self.query.dataset)
+        return pattern_of(self.form.where or ast.Group(()), self.form.dataset)
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Rows of the answer: ASK returns one row or none, CONSTRUCT and DESCRIBE one for each triple."""
@@ -71,9 +84,9 @@ class StoreQuery(PhysicalOperator):
         return Solutions(stream.variables, context.collect(stream.rows))
 
     def stream(self, context: ExecutionContext) -> SolutionStream | None:
-        if isinstance(self.query, ast.AskQuery):
+        if isinstance(self.form, ast.AskQuery):
             return None
-        if isinstance(self.query, ast.ConstructQuery | ast.DescribeQuery):
+        if isinstance(self.form, ast.ConstructQuery | ast.DescribeQuery):
             triples = context.store.triples(self._text(context))
             return SolutionStream(GRAPH_COLUMNS, ((t.subject, t.predicate, t.object) for t in triples))
         if self._ordered is not None and not context.store.url:

@@ -19,8 +19,10 @@ from hybridkg.algebra.to_tests import UnsupportedPatternError, term_of
 from hybridkg.interfaces.graph_index import BoundPattern, TermParameter
 from hybridkg.interfaces.parameter import Parameter, Substitution, UnboundParameterError
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.relational import of_declined
+from hybridkg.query import ast
 from hybridkg.rdf.terms import Term
 
 if TYPE_CHECKING:
@@ -68,6 +70,19 @@ class FragmentTemplate(GraphFragment, Parameter):
             raise UnboundParameterError("a value is not a term of RDF") from e
         pattern = BoundPattern(self.pattern, tuple(terms))
         return GraphFragment(self.group, self.columns, self.dataset, pattern, values, counted=self.counted)
+
+
+@dataclass(frozen=True, eq=False)
+class StoreQueryTemplate(StoreQuery, Parameter):
+    """Query with parameters that the store answers where columns decline: few texts need it with values in place."""
+
+    def value_in(self, bindings: Any) -> StoreQuery:
+        return StoreQuery(self.query, self.declined, bindings.values)
+
+
+def store_query(form: ast.QueryForm) -> StoreQuery:
+    """Operator of a query that columns answer, for the case that they decline; a template if it has parameters."""
+    return (StoreQueryTemplate if Substitution(form).parameters else StoreQuery)(form)
 
 
 def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:

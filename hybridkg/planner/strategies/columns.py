@@ -12,9 +12,9 @@ from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.graph_fragment import not_held
-from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.joins import joined
 from hybridkg.planner.lower import lower
+from hybridkg.planner.plan_template import store_query
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED
 from hybridkg.planner.relational import fragments_of, is_computed, over_columns
@@ -54,7 +54,7 @@ class ColumnsStrategy(Strategy):
         if algebra is None or not algebra.is_held(planning):
             return None
         root = over_columns(algebra.plan, planning.fragment)
-        return None if root is None else lower(logical, {id(query): ColumnQuery(root, StoreQuery(query.form))})
+        return None if root is None else lower(logical, {id(query): ColumnQuery(root, store_query(query.form))})
 
 
 COLUMNS = ColumnsStrategy()
