@@ -25,6 +25,7 @@ from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import query_text
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.sparql_query import StoreQuery
 from hybridkg.planner.choose import choose, with_limit
 from hybridkg.query.checks.check import check
 from hybridkg.query.checks.check_values import check_values
@@ -218,6 +219,8 @@ def operators(value: Any) -> Any:
     if isinstance(value, GraphFragment):
         pattern = value.pattern.whole if isinstance(value.pattern, BoundPattern) else value.pattern
         value = type(value)(value.bound_group, value.columns, value.dataset, pattern)
+    if isinstance(value, StoreQuery):
+        value = type(value)(value.form, value.declined)
     if isinstance(value, Parameter):
         return "parameter"
     if is_dataclass(value):
@@ -292,6 +295,16 @@ def test_plans_for_other_values_share_their_template(films):
     assert roots
     assert all(template.roots[name] is root for name, root in roots.items())
     assert "parameter" not in repr(operators(again.root))
+
+
+def test_a_template_keeps_nothing_of_values_that_decide_on_operators(films):
+    known = ParsedQuery(f"{PREFIX}SELECT ?x {{ ?x rdfs:label ?l FILTER(STRSTARTS(?l, $t)) }}")
+    state, sizes = films._current_session(), set[int]()
+    for text in ("A", "B", "C", "D"):
+        state._chosen(known.request({"t": text}), None, None)
+        (one,) = [one for (made, _, _), (_, one) in state._templates._items.items() if made.written is known.written]
+        sizes.add(len(one.memo))
+    assert len(sizes) == 1
 
 
 def test_no_parameter_is_left_where_values_have_been_put():
