@@ -123,7 +123,7 @@ def work_of(node: PatternNode, variable: str | None) -> float:
                 return parts
             if variable is not None:
                 return parts + _work(node, start, None, frozenset())
-            first = min([entries(edge, node.conditions) if node.conditions else edge.least() for edge in node.edges])
+            first = min([entries(edge, node.conditions) for edge in node.edges])
             return parts + first + node.estimate(None) * len(node.edges)
         case AnyPredicateNode():
             return node.work(variable)
@@ -243,6 +243,6 @@ def _bounds_of_edge(node: JoinNode, edge: Edge, variable: str | None) -> tuple[f
 
 def _max_solutions(node: JoinNode, edge: Edge) -> float:
     if edge.exact:
-        return entries(edge, node.conditions) if node.conditions else edge.least()
+        return entries(edge, node.conditions)
     sizes = [edge.sources[edge.subject == name] for name in edge.variables]
     return sizes[0] * sizes[1] if len(sizes) == 2 else sizes[0] if sizes else 1.0

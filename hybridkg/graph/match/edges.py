@@ -34,7 +34,8 @@ class Edge:
     """
 
     __slots__ = (
-        "_entries", "_listed", "exact", "is_type", "object", "pairs", "relation", "sources", "subject", "variables"
+        "_entries", "_listed", "_tested", "exact", "is_type", "object", "pairs", "relation", "sources", "subject",
+        "variables",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +56,7 @@ class Edge:
         """Estimated distinct objects [False] and subjects [True]."""
         self._listed: dict[bool, float] = {}
         self._entries: float | None = None
+        self._tested: tuple[Conditions, float] | None = None
 
     def listed(self, forward: bool) -> float:
         """Entries of the constant subject (forward) or object; cached, because estimates request it often."""
@@ -75,6 +77,17 @@ class Edge:
                 entries = min(entries, self.listed(False))
             self._entries = entries
         return self._entries
+
+    def tested(self, conditions: Conditions) -> float:
+        """`least` under conditions of its variables; those of the last call are remembered, as a join asks often."""
+        known = self._tested
+        if known is None or known[0] is not conditions:
+            entries = self.least()
+            for forward, end in ((True, self.subject), (False, self.object)):
+                if isinstance(end, str) and (condition := conditions.get(end)) is not None:
+                    entries = min(entries, self.relation.work_ranges(condition.span, forward))
+            known = self._tested = conditions, entries
+        return known[1]
 
     def domain(self, forward: bool) -> float:
         """The estimated domain size of the subject (forward) or the object."""
@@ -163,12 +176,7 @@ def source(edge: Edge, sets: Sets, conditions: Conditions) -> EdgeSource:
 
 def entries(edge: Edge, conditions: Conditions) -> float:
     """The `work` of `source` without sets."""
-    work = edge.least()
-    if conditions:
-        for forward, end in ((True, edge.subject), (False, edge.object)):
-            if isinstance(end, str) and (condition := conditions.get(end)) is not None:
-                work = min(work, edge.relation.work_ranges(condition.span, forward))
-    return work
+    return edge.tested(conditions) if conditions else edge.least()
 
 
 def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> SolutionTable:
