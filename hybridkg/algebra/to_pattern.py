@@ -12,7 +12,7 @@ from itertools import count
 
 from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.to_path import path_of, starts_at_node
-from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_of, term_or_parameter, value_tests
+from hybridkg.algebra.to_tests import Scope, UnsupportedPatternError, term_or_parameter, value_tests
 from hybridkg.interfaces.graph_index import (
     AnyScan,
     Distinct,
@@ -26,14 +26,16 @@ from hybridkg.interfaces.graph_index import (
     Restrict,
     Scan,
     Slot,
+    TermParameter,
     Test,
     Union,
     Values,
     Variable,
 )
+from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.query import ast
 from hybridkg.query.walk import variables, walk
-from hybridkg.rdf.terms import Literal
+from hybridkg.rdf.terms import Term
 
 MAX_DEPTH = 100
 """Levels of a pattern: each OPTIONAL of a group is one."""
@@ -251,13 +253,13 @@ class _Translator:
         names = tuple(variable.name for variable in data.variables)
         if len(set(names)) < len(names):
             raise UnsupportedPatternError("VALUES that names a variable twice")
-        rows = tuple(tuple(None if cell is None else term_of(cell) for cell in row) for row in data.rows)
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        rows = tuple(tuple(None if cell is None else _cell(cell) for cell in row) for row in data.rows)
+        columns = list(zip(*data.rows, strict=True)) if rows else [()] * len(names)
         part = _Part(set(names), parts=[Values(names, rows)])
         for name, column in zip(names, columns, strict=True):
             if None not in column:
                 part.sure.add(name)
-            if not any(isinstance(cell, Literal) for cell in column):
+            if not any(isinstance(cell, ast.Lit) for cell in column):
                 part.nodes.add(name)
         return part
 
@@ -337,6 +339,17 @@ class _Translator:
                     blanks[label] = self.fresh()
                 return blanks[label]
         return term_or_parameter(term)
+
+
+def _cell(cell: ast.Iri | ast.Lit | ast.TripleTerm) -> Term | TermParameter:
+    """The term in a cell of VALUES, or the parameter in its place.
+
+    Raises:
+        UnboundParameterError: the parameter stands for all cells of a column.
+    """
+    if isinstance(cell, ast.ListParameter):
+        raise UnboundParameterError("the length of a list decides", cell.number)
+    return term_or_parameter(cell)
 
 
 def _scan(scope: _Part, subject: Slot, path: Path, target: Slot) -> Scan:

@@ -25,7 +25,7 @@ from hybridkg.graph.match.join_counting import as_join
 from hybridkg.graph.match.join_shape import JoinShape
 from hybridkg.graph.match.lacking import lacking
 from hybridkg.graph.match.nodes import PatternNode
-from hybridkg.graph.match.open_conditions import PatternBindings
+from hybridkg.graph.match.open_parts import PatternBindings
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.shape import PatternDeclined

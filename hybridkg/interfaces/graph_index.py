@@ -186,7 +186,7 @@ class Values:
     """VALUES: rows of terms, None for UNDEF. Terms that are not in the graph stay terms, because they have no id."""
 
     variables: tuple[str, ...]
-    rows: tuple[tuple[Term | None, ...], ...]
+    rows: tuple[tuple[Term | TermParameter | None, ...], ...]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from hybridkg.graph.match.edges import Edge, End, IdParameter, edge_of
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import PatternNode
-from hybridkg.graph.match.open_conditions import OpenConditions, closed
+from hybridkg.graph.match.open_parts import OpenConditions, OpenTableNode, closed
 from hybridkg.graph.match.optional import OptionalNode, SemiJoinNode
 from hybridkg.graph.match.paths import Relations
 from hybridkg.graph.match.reduce import Member
@@ -220,7 +220,7 @@ class PatternCompiler:
         if values:
             certain = {name for edge in edges for name in edge.variables}
             certain = certain.union(*(node.certain for node in (*others, *any_nodes)))
-            others = [*(self._values(part, certain, values) for part in values), *others]
+            others = [*(self._values(part, certain) for part in values), *others]
         others += any_nodes
         variables = ordered_union([*(edge.variables for edge in edges), *(node.variables for node in others)])
         if absent:
@@ -275,13 +275,32 @@ class PatternCompiler:
             raise PatternDeclined
         return value
 
-    def _values(self, part: Values, certain: set[str], all_values: Sequence[Values]) -> PatternNode:
-        """The node of VALUES, without rows that cannot match because a term is not in the graph."""
-        terms = list(dict.fromkeys(term for row in part.rows for term in row if term is not None))
+    def _values(self, part: Values, certain: set[str]) -> TableNode:
+        """The node of VALUES; open if a cell is a parameter."""
+        cells = [cell for row in part.rows for cell in row]
+        if self.values is not None or not any(isinstance(cell, TermParameter) for cell in cells):
+            return self._table(part, certain, self.values or ())
+        if None in cells:
+            raise PatternDeclined  # the values decide whether a row with UNDEF stays
+        zeros = {name: np.zeros(len(part.rows), np.uint32) for name in part.variables}
+        return OpenTableNode(SolutionTable(zeros, len(part.rows)), lambda terms: self._table(part, certain, terms))
+
+    def _table(self, part: Values, certain: set[str], values: Sequence[Term | None]) -> TableNode:
+        """The node of VALUES, without rows that cannot match because a term is not in the graph.
+
+        Args:
+            part: VALUES.
+            certain: variables that every solution of the rest binds.
+            values: the terms of the parameters.
+        """
+        rows_of_terms = [
+            [values[cell.number] if isinstance(cell, TermParameter) else cell for cell in row] for row in part.rows
+        ]
+        terms = list(dict.fromkeys(term for row in rows_of_terms for term in row if term is not None))
         ids = dict(zip(terms, self.terms.find(terms).tolist(), strict=True)) if terms else {}
         nodes_only = [name not in self._predicates for name in part.variables]
         rows = []
-        for row in part.rows:
+        for row in rows_of_terms:
             row_ids = [UNBOUND if term is None else ids[term] for term in row]
             row_ids = [
                 -1 if is_node and self.columns.terms.n_terms <= i < UNBOUND else i

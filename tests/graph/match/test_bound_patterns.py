@@ -41,14 +41,17 @@ Constant = NamedNode | Literal
 
 
 def opened(part: Any, change: Callable[[Constant], Constant | TermParameter]) -> Any:
-    """A pattern with other constants in its triples and comparisons."""
+    """A pattern with other constants in its triples, comparisons and tables."""
     if isinstance(part, tuple):
         return tuple(opened(item, change) for item in part)
     if isinstance(part, NamedNode):
         return change(part)
     if isinstance(part, ValueComparison) and isinstance(part.constant, Literal):
         return replace(part, constant=change(part.constant))
-    if isinstance(part, Values | StringTest) or not is_dataclass(part) or isinstance(part, type):
+    if isinstance(part, Values):
+        rows = (tuple(None if cell is None else change(cell) for cell in row) for row in part.rows)
+        return replace(part, rows=tuple(rows))
+    if isinstance(part, StringTest) or not is_dataclass(part) or isinstance(part, type):
         return part
     return replace(part, **{one.name: opened(getattr(part, one.name), change) for one in fields(part)})
 
@@ -131,6 +134,21 @@ def test_a_template_is_compiled_from_terms_where_a_solution_may_do_without_an_ab
     assert prepared is not None
     assert prepared.rows(("s", "o"), Meter()).size == 1
     assert asked == [(), ((ABSENT,),)]
+
+
+def test_a_template_with_a_table_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b, c, *_ = NODES
+    index, asked = projection([Triple(a, NamedNode("x:p"), b), Triple(b, NamedNode("x:p"), c)]), list[Any]()
+    compiler = index._compiler
+    monkeypatch.setattr(index, "_compiler", lambda pattern, *values: asked.append(values) or compiler(pattern, *values))
+    table = Values(("s",), ((TermParameter(0),), (a,)))
+    template = Join((Scan(S, PredicatePath("x:p"), O), table))
+    for iri, size in ((b, 2), (c, 1), (ABSENT, 1)):
+        bound = BoundPattern(template, (iri,))
+        assert facts(index.compile(bound)) == facts(index.compile(bound.whole))
+        assert index.compile(bound).rows(("s",), Meter()).size == size  # type: ignore[union-attr]
+    assert asked.count(()) == 1
+    assert not any(values and values[0] for values in asked)
 
 
 def test_a_template_with_compared_numbers_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:

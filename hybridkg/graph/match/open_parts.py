@@ -1,10 +1,12 @@
-"""Conditions of a join whose constants are parameters, in the template of a pattern: the values decide on their ids."""
+"""Parts of a compiled pattern whose constants are parameters, in its template: the values decide on their ids."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hybridkg.graph.match.combine import TableNode
 from hybridkg.graph.match.conditions import IdTest, all_of
 from hybridkg.graph.match.shape import PatternDeclined
 from hybridkg.interfaces.graph_index import TermParameter, ValueComparison
@@ -22,6 +24,21 @@ class PatternBindings(NamedTuple):
 
     values: Sequence[int]
     terms: Sequence[Term | None]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTableNode(TableNode, Parameter):
+    """The node of VALUES with parameters in its cells, in whose places are zeros.
+
+    Args:
+        made: makes the node of the terms of the parameters; may raise PatternDeclined.
+    """
+
+    made: Callable[[Sequence[Term | None]], TableNode]
+
+    def value_in(self, bindings: Any) -> TableNode:
+        """The node with the ids of the terms of PatternBindings."""
+        return self.made(bindings.terms)
 
 
 class OpenConditions(Mapping[str, IdTest], Parameter):
