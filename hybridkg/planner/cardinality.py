@@ -30,6 +30,9 @@ MAX_READ = 2_000
 UNKNOWN_SHARE = 0.1
 """Estimated share of entities in a pattern that only the store can evaluate, before any sample."""
 
+OPERATORS = 4
+"""Operators of a ranked plan other than fragments and MATCHes: LIMIT, projection, order, top-k rows."""
+
 CORRELATIONS = (1 / 8, 1.0, 8.0)
 """Ratio of the actual overlap of graph and text to that of independent sets: exclusive, independent, correlated. The
 three cases are equally likely."""
@@ -45,6 +48,7 @@ class RankingShape(NamedTuple):
         is_remote: whether one of the relations is on a server.
         entities: entities of the index.
         scored: positions of the scored MATCHes among those of the spine.
+        operators: number of operators other than fragments.
     """
 
     queried_fragments: int
@@ -53,6 +57,7 @@ class RankingShape(NamedTuple):
     is_remote: bool
     entities: float
     scored: tuple[int, ...]
+    operators: int
 
     @classmethod
     def of(cls, ranking: RankedPlan, planning: PlannerContext) -> RankingShape:
@@ -61,7 +66,8 @@ class RankingShape(NamedTuple):
         place = {id(match): at for at, match in enumerate(ranking.spine.matches)}
         scored = tuple(place[id(match)] for match in ranking.scored)
         is_remote = planning.is_remote(ranking.matches)
-        return cls(queried_fragments, ranking.fuses, only_texts, is_remote, float(planning.entities), scored)
+        operators = OPERATORS + len(ranking.spine.matches)
+        return cls(queried_fragments, ranking.fuses, only_texts, is_remote, float(planning.entities), scored, operators)
 
 
 class Lists:

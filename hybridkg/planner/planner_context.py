@@ -75,7 +75,8 @@ class PlannerContext:
         may_sample: whether the endpoint may be sampled.
         repeats_triples: whether the default graph is a union in which a triple may be in several graphs: Oxigraph lists
             it once for each, the projection once.
-        costs: RankingCosts, by the identity of rankings and of their plans (planner/ranking_costs.py).
+        costs: RankingCosts of rankings, by their identity (planner/ranking_costs.py).
+        costed: the plan whose costs were asked for last, and these; None if it does not rank.
         values: of the parameters of the plan.
         template: state shared by all values.
         ranked: ranked predicates with the values in place, by the identity of those of the plan.
@@ -90,6 +91,7 @@ class PlannerContext:
     may_sample: bool = True
     repeats_triples: bool = False
     costs: dict[int, Any] = field(init=False, default_factory=dict)
+    costed: tuple[Plan | None, Any] = field(init=False, default=(None, None))
     values: tuple[ast.Value, ...] = ()
     template: PlanTemplate = field(default_factory=PlanTemplate)
     ranked: Mapping[int, ast.RankedItem] = field(init=False, default_factory=dict)

@@ -20,9 +20,6 @@ from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.query import ast
 
-OPERATORS = 4
-"""Operators of a ranked plan other than fragments and MATCHes: LIMIT, projection, order, top-k rows."""
-
 EXACTLY = 1.5
 """Ratio of the time of an exact vector comparison to that of an approximate one: 1.4 on one core."""
 
@@ -43,11 +40,13 @@ def costs_of(ranking: RankedPlan, planning: PlannerContext) -> RankingCosts:
 
 def costs_of_plan(logical: Plan, planning: PlannerContext) -> RankingCosts | None:
     """Costs of the ranking of a plan, which every strategy asks for; None if it does not rank."""
-    key = id(logical)
-    costs: RankingCosts | None = planning.costs.get(key)
-    if costs is None and (ranking := planning.ranking(logical)) is not None:
-        costs = planning.costs[key] = costs_of(ranking, planning)
-    return costs
+    costed, costs = planning.costed
+    if costed is not logical:
+        ranking = planning.ranking(logical)
+        costs = None if ranking is None else costs_of(ranking, planning)
+        planning.costed = logical, costs
+    found: RankingCosts | None = costs
+    return found
 
 
 class RankingCosts:
@@ -87,7 +86,7 @@ class RankingCosts:
         self.shape = shape = planning.memoize_for_template(
             (id(ranking), "costs"), lambda: RankingShape.of(ranking, planning)
         )
-        self.n, self.k = max(shape.entities, 1.0), float(ranking.k or 0)
+        self.n, self.k = shape.entities if shape.entities > 1.0 else 1.0, float(ranking.k or 0)
         self.lists = lists = Lists(ranking, planning, shape)
         self.graphs: dict[str, CandidateEstimate] = {}
         self.in_store = False
@@ -190,7 +189,8 @@ class RankingCosts:
             each_scored = scored * cost.us_per_scored_posting if self.shape.is_remote else 0.0
         else:
             before += sum(lists) * cost.us_per_scored_posting
-        before += EXACTLY * sum(self.compared) * cost.us_per_posting
+        if self.compared:
+            before += EXACTLY * sum(self.compared) * cost.us_per_posting
         for most_added in self.lists.optional:
             before += cost.us_per_text_scoring
             before += min(graph.size.estimate * cost.us_per_scored_candidate, most_added * cost.us_per_scored_posting)
@@ -227,14 +227,14 @@ class RankingCosts:
 
     def once_us(self, fragments: int) -> float:
         """Fixed cost of reading rows of fragments and of the operators above the top-k operator."""
-        operators = OPERATORS + fragments + len(self.ranking.spine.matches)
+        operators = self.shape.operators + fragments
         question_us = self.cost.us_per_store_question if self.in_store else self.cost.us_per_graph_question
         return fragments * question_us + operators * self.cost.us_per_operator
 
     def row_us(self, variable: str, fragments: int) -> float:
         """Cost of them for each row, in columns unless the store has the rows."""
         cost = self.cost
-        us = (OPERATORS + fragments + len(self.ranking.spine.matches)) * self.passed_us
+        us = (self.shape.operators + fragments) * self.passed_us
         of_terms = fragments * cost.us_per_row_of_terms if self.in_store else 0.0
         return us + (of_terms + self.each_us(variable)) if fragments else us
 
