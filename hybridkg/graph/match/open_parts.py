@@ -15,7 +15,7 @@ from hybridkg.rdf.terms import Literal, NamedNode, Term
 
 
 class PatternBindings(NamedTuple):
-    """What the parameters of a template stand for, by their numbers.
+    """Bindings of the parameters of a template, by their numbers.
 
     Args:
         values: ids in the place of a subject or an object; 0 for other parameters.
