@@ -302,7 +302,7 @@ def test_a_template_keeps_nothing_of_values_that_decide_on_operators(films):
     state, sizes = films._current_session(), set[int]()
     for text in ("A", "B", "C", "D"):
         state._chosen(known.request({"t": text}), None, None)
-        (one,) = [one for (made, _, _), (_, one) in state._templates._items.items() if made.written is known.written]
+        (one,) = [one for (made, *_), ((_, one), _) in state._templates._items.items() if made.written is known.written]
         sizes.add(len(one.memo))
     assert len(sizes) == 1
 
