@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
@@ -79,18 +80,18 @@ class Meter:
     >>> meter = Meter()
     >>> meter.add(POSTINGS, 128)
     >>> meter.add(POSTINGS, 2)
-    >>> meter.counts
+    >>> dict(meter.counts)
     {'postings': 130}
     """
 
     deadline: float | None = None
     timeout: float | None = None
     cancelled: Callable[[], bool] | None = None
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, kind: str, n: int) -> None:
         """Counts `n` units of work."""
-        self.counts[kind] = self.counts.get(kind, 0) + n
+        self.counts[kind] += n
 
     def check(self) -> None:
         """Stops the run; called about every millisecond of work.

@@ -416,31 +416,27 @@ class InColumns(Solutions):
     """
 
     columns: Mapping[str, Column]
-    _size: int
+    size: int = 0  # of the instance; a property would be a call at each of the many places that ask for it
     _made: Made
 
     def __init__(self, columns: Mapping[str, Column], size: int, made: Made):
         # The check of a frozen dataclass at each attribute takes longer than the rest.
-        self.__dict__.update(variables=tuple(columns), columns=columns, _size=size, _made=made)
+        self.__dict__.update(variables=tuple(columns), columns=columns, size=size, _made=made)
 
     @cached_property
     def rows(self) -> list[Row]:
-        return self._made(list(self.columns.values()), self._size)
-
-    @property
-    def size(self) -> int:
-        return self._size
+        return self._made(list(self.columns.values()), self.size)
 
     def in_rows(self) -> Solutions:
         return Solutions(self.variables, self.rows)
 
     def part(self, first: int, end: int | None) -> InColumns:
-        return self.take(np.arange(*slice(first, end).indices(self._size)))
+        return self.take(np.arange(*slice(first, end).indices(self.size)))
 
     def select(self, names: Sequence[str]) -> InColumns:
         if tuple(names) == self.variables:
             return self
-        held, size = self.columns, self._size
+        held, size = self.columns, self.size
         return self.having({name: held[name] if name in held else unbound(size) for name in names})
 
     def take(self, places: Sequence[int] | Places) -> InColumns:
@@ -448,23 +444,23 @@ class InColumns(Solutions):
         return self.having({name: column.take(at) for name, column in self.columns.items()}, len(at))
 
     def cells(self, name: str) -> list[Term | None]:
-        return self.columns[name].cells() if name in self.columns else [None] * self._size
+        return self.columns[name].cells() if name in self.columns else [None] * self.size
 
     def mapped(self, name: str, make: Callable[[Term | None], T]) -> list[T]:
         return (self.columns[name] if name in self.columns else unbound(self.size)).mapped(make)
 
     def making(self, made: Made) -> InColumns:
         """The same solutions, whose rows another function makes."""
-        return InColumns(self.columns, self._size, made)
+        return InColumns(self.columns, self.size, made)
 
     def having(self, columns: Mapping[str, Column], size: int | None = None) -> InColumns:
         """Solutions with other columns, by default of the same length."""
-        return InColumns(columns, self._size if size is None else size, self._made)
+        return InColumns(columns, self.size if size is None else size, self._made)
 
     def column(self, name: str) -> Column:
         """Column of a variable; an absent one is unbound."""
         column = self.columns.get(name)
-        return unbound(self._size) if column is None else column
+        return unbound(self.size) if column is None else column
 
     def ids(self, name: str) -> IdColumn | None:
         """Column of ids; None for any other."""
@@ -478,14 +474,14 @@ class InColumns(Solutions):
 
     def first_rows(self, names: Sequence[str]) -> Places | None:
         """The first row of each group of `distinct`, in the order of the rows; None if no two rows are equal."""
-        if self._size <= FEW:
+        if self.size <= FEW:
             keys = [self.columns[name].keys.tolist() for name in names if name in self.columns]
             row_of: dict[Any, int] = {}
-            for row, own in enumerate(zip(*keys, strict=True) if keys else [()] * self._size):
+            for row, own in enumerate(zip(*keys, strict=True) if keys else [()] * self.size):
                 row_of.setdefault(own, row)
-            return None if len(row_of) == self._size else np.array(list(row_of.values()), np.intp)
+            return None if len(row_of) == self.size else np.array(list(row_of.values()), np.intp)
         _, first = self.distinct(names)
-        return None if len(first) == self._size else np.sort(first)
+        return None if len(first) == self.size else np.sort(first)
 
     def distinct(self, names: Sequence[str]) -> tuple[Places, Places]:
         """Partition of the rows by their cells in some columns: (group number of each row, first row of each group);
@@ -495,4 +491,4 @@ class InColumns(Solutions):
         >>> [places.tolist() for places in InColumns({"n": numbers}, 3, lambda columns, size: []).distinct(["n"])]
         [[1, 0, 1], [1, 0]]
         """
-        return partition([self.columns[name].keys for name in names if name in self.columns], self._size)
+        return partition([self.columns[name].keys for name in names if name in self.columns], self.size)

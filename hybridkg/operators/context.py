@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
@@ -91,6 +91,11 @@ class Nodes(Protocol):
         """uint32[len(ids)]: position of each node in SPARQL order."""
 
 
+OperatorRun: TypeAlias = "tuple[PhysicalOperator, int, int, int]"
+"""(operator, rows, start, end in nanoseconds). A question runs about seven operators and is rarely explained, so their
+figures are added up on demand (`ExecutionContext.actuals`)."""
+
+
 @dataclass(slots=True)
 class Actual:
     """Rows of an operator, and its own time in nanoseconds, children excluded."""
@@ -146,7 +151,8 @@ class ExecutionContext:
     """Counts recorded by `record_count`."""
     found: dict[RankedQuery, MatchCount] = field(init=False, default_factory=dict)
     """Match counts observed, by query."""
-    actuals: dict[int, Actual] = field(init=False, default_factory=dict)
+    runs: list[OperatorRun] = field(init=False, default_factory=list)
+    """Every run of an operator that has ended, in the order of their ends."""
     details: dict[int, dict[str, int]] = field(init=False, default_factory=dict)
     """Figures recorded by `record_detail`."""
     reasons: dict[int, str] = field(init=False, default_factory=dict)
@@ -179,7 +185,6 @@ class ExecutionContext:
     """How often operators over columns have run for such a fragment and some ids only, by its identity."""
     _prepared: dict[int, PreparedPattern | None] = field(init=False, default_factory=dict)
     _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(init=False, default_factory=dict)
-    _below_ns: list[int] = field(init=False, default_factory=lambda: [0])
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
         """Rows of a whole plan. Requests to a remote index that are certain are sent first, in one batch; an operator
@@ -241,8 +246,7 @@ class ExecutionContext:
         """Rows of an operator; counts them and its own time."""
         if self.blocks and (block := self.blocks.get(id(operator))) is not None:
             return block
-        below, running, meter = self._below_ns, self.running, self.meter
-        below.append(0)
+        running, meter = self.running, self.meter
         running.append(operator)
         started = perf_counter_ns()
         try:
@@ -256,18 +260,26 @@ class ExecutionContext:
             e.doing = e.doing or operator.at_work()
             raise
         running.pop()
-        spent, counts = perf_counter_ns() - started, meter.counts
-        counts[OPERATORS] = counts.get(OPERATORS, 0) + 1
-        counts[ROWS_PASSED] = counts.get(ROWS_PASSED, 0) + rows
-        own = spent - below.pop()
-        below[-1] += spent
-        actual = self.actuals.get(id(operator))
-        if actual is None:
-            self.actuals[id(operator)] = Actual(rows, own)
-        else:
+        counts = meter.counts
+        counts[OPERATORS] += 1
+        counts[ROWS_PASSED] += rows
+        self.runs.append((operator, rows, started, perf_counter_ns()))
+        return solutions
+
+    @property
+    def actuals(self) -> dict[int, Actual]:
+        """Rows and own time of each operator that has run, by its identity; over all its runs."""
+        actuals: dict[int, Actual] = {}
+        ended: list[tuple[int, int]] = []  # (start, length) of runs whose parent has not been met yet
+        for operator, rows, start, end in self.runs:
+            own = end - start
+            while ended and ended[-1][0] >= start:
+                own -= ended.pop()[1]
+            ended.append((start, end - start))
+            actual = actuals.setdefault(id(operator), Actual(0, 0))
             actual.rows += rows
             actual.own_ns += own
-        return solutions
+        return actuals
 
     def run_in_columns(self, root: PhysicalOperator, asked_by: PhysicalOperator) -> InColumns | None:
         """Solutions of operators over columns; None if one of them declines, for a reason that EXPLAIN shows, or an
@@ -309,13 +321,13 @@ class ExecutionContext:
 
     def unless(self, work: Callable[[], T], *errors: type[E]) -> T | E:
         """The result of some work, or the error of these kinds that ended it; only a stop of the run is raised."""
-        depth, below = len(self.running), len(self._below_ns)
+        depth = len(self.running)
         try:
             return work()
         except QueryStoppedError:
             raise
         except errors as e:
-            del self.running[depth:], self._below_ns[below:]
+            del self.running[depth:]
             return e.with_traceback(None)  # whose frames hold what was too large
 
     def doing(self) -> str:
