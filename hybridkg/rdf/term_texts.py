@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -166,8 +166,9 @@ def literal_with(text: str, language: str, direction: str | None) -> Literal:
     return Literal(text, language=language, direction=BaseDirection(direction))
 
 
-class TextForm(ABC, Generic[T]):
-    """A function of terms, such as their form in a file, by what they have beside their text.
+class TextForm(Generic[T]):
+    """A function of terms, such as their form in a file, by what they have beside their text. No ABC: columns ask for
+    each of their mappings whether it is one, which takes 0.3 us then.
 
     >>> class Length(TextForm[int]):
     ...     def of_tag(self, tag):
