@@ -441,7 +441,7 @@ class InColumns(Solutions):
 
     def take(self, places: Sequence[int] | Places) -> InColumns:
         at = np.asarray(places, np.intp)
-        return self.having({name: column.take(at) for name, column in self.columns.items()}, len(at))
+        return InColumns({name: column.take(at) for name, column in self.columns.items()}, len(at), self._made)
 
     def cells(self, name: str) -> list[Term | None]:
         return self.columns[name].cells() if name in self.columns else [None] * self.size

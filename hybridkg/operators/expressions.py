@@ -229,6 +229,8 @@ def evaluate(expression: ast.Expression, solutions: Solutions, context: Executio
 
 def column_of(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column:
     """Column of the values of an expression, computed once for each distinct combination of its variables."""
+    if isinstance(expression, ast.Var):
+        return solutions.column(expression.name)
     return columns_of_expressions([expression], solutions, context)[0]
 
 

@@ -286,7 +286,7 @@ def ordered_by_number(
     """Vectorized `ordered`, by one number for each row, descending: only tied rows are compared by their terms. With
     `first`, later rows may be missing.
     """
-    if len(keys) < 2:
+    if len(keys) <= FEW and _descend(keys.tolist()):
         return solutions
     if first is not None and 0 < first < len(keys) // 4:
         last = kth(-keys, first)
@@ -309,6 +309,15 @@ def ordered_by_number(
     numbers = chain([runs.tolist(), first_column.tolist()], (column.tolist() for column in columns))
     order[places] = rows[sorted_places(len(rows), numbers, pos)]
     return solutions.take(order)
+
+
+def _descend(numbers: list[float]) -> bool:
+    """Whether each number is less than the one before, as the scores that a top-k operator has chosen mostly are.
+
+    >>> _descend([3.0, 1.0]), _descend([1.0, 1.0])
+    (True, False)
+    """
+    return len(set(numbers)) == len(numbers) and numbers == sorted(numbers, reverse=True)
 
 
 def _descending(keys: NDArray[np.float64]) -> tuple[Places, list[int]]:
@@ -377,8 +386,8 @@ def wanted_first(context: ExecutionContext) -> int | None:
     for above in reversed(context.running[:-1]):
         if not isinstance(above, OneChild) or above.child is not below:  # an EXISTS reads all rows
             return None
-        if above.takes_first is not None:
-            return above.takes_first
+        if (first := above.takes_first) is not None:
+            return first
         if not isinstance(above, Project | Extend) or (isinstance(above, Project) and above.distinct):
             return None
         below = above

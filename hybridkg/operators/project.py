@@ -98,42 +98,37 @@ class Slice(OneChild):
         return cells(estimates.rows(self))
 
     def run(self, context: ExecutionContext) -> Solutions:
-        solutions = self._of_some_rows(context)
+        end = self.takes_first
+        solutions = self._of_some_rows(end, context) if end else None
         if solutions is not None:
-            return solutions.take(range(solutions.size)[self.offset : self._end])
+            return solutions.take(range(solutions.size)[self.offset : end])
         solutions = context.run(self.child)
-        if not any(isinstance(above, Slice | Project) for above in context.running[:-1]):  # no sub-select's
+        above = context.running[:-1]
+        if not above or not any(isinstance(one, Slice | Project) for one in above):  # no sub-select's
             context.record_count(TOTAL, solutions.size)
-        end = self._end
         if not self.offset and (end is None or end >= solutions.size):
             return solutions
         return solutions.take(range(solutions.size)[self.offset : end])
 
     @property
     def takes_first(self) -> int | None:
-        return self._end
-
-    @property
-    def _end(self) -> int | None:
         return None if self.limit is None else self.offset + self.limit
 
-    def _of_some_rows(self, context: ExecutionContext) -> Solutions | None:
+    def _of_some_rows(self, end: int, context: ExecutionContext) -> Solutions | None:
         """Rows of the child for some values of a pattern or some matches, if they are enough; None otherwise."""
         pattern = self.child
         while isinstance(pattern, Project | Extend):
             pattern = pattern.child
-        if not self._end:
-            return None
-        for _ in for_growing_matches(pattern, self._end, context):
+        for _ in for_growing_matches(pattern, end, context):
             solutions = context.run(self.child)
-            if solutions.size >= self._end:
+            if solutions.size >= end:
                 return solutions
         if not context.declines or not isinstance(pattern, GraphFragment):
             return None
-        for block in growing_rows(pattern, None, self._end, context):
+        for block in growing_rows(pattern, None, end, context):
             with context.working_on(pattern, block):
                 solutions = context.run(self.child)
-            if solutions.size >= self._end:
+            if solutions.size >= end:
                 return solutions
         return None
 
@@ -141,7 +136,7 @@ class Slice(OneChild):
         stream = self.child.stream(context)
         if stream is None:
             return None
-        end = self._end
+        end = self.takes_first
         if isinstance(stream, InColumns):
             return stream.part(self.offset, end)
         return SolutionStream(stream.variables, islice(stream.rows, self.offset, end))

@@ -56,6 +56,9 @@ class RankedTop:
         return self.value is not None and self.value.plain and self.ties[:1] == (variable,)
 
 
+NO_ROWS = Solutions((), [])
+
+
 @dataclass(frozen=True)
 class TopKRows(OneChild):
     """First k rows of the child, which runs over slices of its ranked relations, read by `PrefixScan`. `candidates` has
@@ -79,7 +82,7 @@ class TopKRows(OneChild):
             yield replace(part, again=number == 0)
 
     def run(self, context: ExecutionContext) -> Solutions:
-        outer, result = (context.slice, context.slice_depth), Solutions((), [])
+        outer, result = (context.slice, context.slice_depth), NO_ROWS
         try:
             for part in self.slices(context):
                 context.slice, context.slice_depth = part, len(context.running)
