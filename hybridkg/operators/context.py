@@ -20,6 +20,7 @@ from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
 from hybridkg.operators.columns import Column, ColumnsDeclined, IdColumn, InColumns, columns_of
 from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.text_query import checked_query
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import NamedNode, Node, Triple
 
@@ -184,6 +185,8 @@ class ExecutionContext:
     narrow_runs: dict[int, int] = field(init=False, default_factory=dict)
     """How often operators over columns have run for such a fragment and some ids only, by its identity."""
     _prepared: dict[int, PreparedPattern | None] = field(init=False, default_factory=dict)
+    _checked: dict[int, tuple[RankedIndex, RankedQuery, ast.RankedItem]] = field(init=False, default_factory=dict)
+    """Queries by the identity of their MATCH, which is referenced so that its id is not reused."""
     _answers: dict[RankedRequest, tuple[Ids, Scores]] = field(init=False, default_factory=dict)
 
     def run_plan(self, root: PhysicalOperator) -> Solutions:
@@ -210,10 +213,20 @@ class ExecutionContext:
         """Microseconds of the work counted so far, by the cost model; deterministic."""
         return self.price(self.meter.counts)
 
+    def checked(self, item: ast.RankedItem) -> tuple[RankedIndex, RankedQuery]:
+        """The index and the query of a MATCH or NEAR, empty in place of a variable; made and checked once in a run.
+
+        Raises as `checked_query`.
+        """
+        known = self._checked.get(id(item))
+        if known is None:
+            known = self._checked[id(item)] = *checked_query(self.text, item), item
+        return known[0], known[1]
+
     def answer(self, index: RankedIndex, question: RankedRequest) -> tuple[Ids, Scores]:
         """Answer to a request, prefetched or from the index."""
         self.note_exactness(index, question)
-        answer = self._answers.get(question)
+        answer = self._answers.get(question) if self._answers else None
         if answer is None:
             query, k = question.query, question.k
             answer = index.score_all(query) if k is None else index.topk(query, k)
@@ -340,7 +353,8 @@ class ExecutionContext:
         maximum. `match` is None for the whole query.
         """
         key = kind, -1 if match is None else match.span.start
-        self.counts_by_match[key] = max(n, self.counts_by_match.get(key, 0))
+        if n >= self.counts_by_match.get(key, 0):
+            self.counts_by_match[key] = n
 
     def counts(self, kind: str, match: ast.RankedItem | None = None) -> int | None:
         """Recorded number; None without one."""
@@ -348,15 +362,17 @@ class ExecutionContext:
 
     def record_detail(self, operator: PhysicalOperator, **numbers: int) -> None:
         """Record of figures of an operator for EXPLAIN ANALYZE; later values replace earlier ones."""
-        self.details.setdefault(id(operator), {}).update(numbers)
+        known = self.details.get(id(operator))
+        self.details[id(operator)] = numbers if known is None else known | numbers
 
     def compile(self, pattern: AskedPattern) -> PreparedPattern | None:
         """Compiled pattern, once in a run; None without a projection that holds it."""
         if self.graph is None:
             return None
-        if id(pattern) not in self._prepared:
-            self._prepared[id(pattern)] = self.graph.compile(pattern)
-        return self._prepared[id(pattern)]
+        key = id(pattern)
+        if key not in self._prepared:
+            self._prepared[key] = self.graph.compile(pattern)
+        return self._prepared[key]
 
     def allow(self, rows: int) -> None:
         """Limit check of an intermediate result.

@@ -21,7 +21,6 @@ from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.index_access import every_entity
 from hybridkg.operators.sort_key import SortKey, kth, signed
 from hybridkg.operators.text_join import TextJoin
-from hybridkg.operators.text_query import checked_index, ranked_query
 
 MIN_ROWS = 10_000
 """Expected rows below which all rows are made: they and the order of their values take 0.1 ms (2-core machine)."""
@@ -82,8 +81,8 @@ def for_growing_matches(operator: PhysicalOperator, first: int, context: Executi
     for join in operator.walk():
         if not isinstance(join, TextJoin):
             continue
-        variable, index = join.match.entity.name, checked_index(context.text, join.match)
-        leaves, query = operator.restrictable(variable), ranked_query(join.match)
+        variable, (index, query) = join.match.entity.name, context.checked(join.match)
+        leaves = operator.restrictable(variable)
         if not any(leaf is join for leaf in leaves) or is_remote_relation(index, query):
             continue
         ids = every_entity(index, query, context)

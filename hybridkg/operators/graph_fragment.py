@@ -209,21 +209,26 @@ class GraphFragment(PhysicalOperator):
         self, context: ExecutionContext, variable: str, ids: Ids, more: Mapping[str, Ids] = {}
     ) -> InColumns | None:
         """`rows_for` in columns; None where only the store has the rows."""
-        bound = {**more, variable: ids}
-        if (prepared := self.prepared(context)) is not None:
+        return self.columns_within(self.prepared(context), context, {**more, variable: ids})
+
+    def columns_within(
+        self, prepared: PreparedPattern | None, context: ExecutionContext, bound: Mapping[str, Ids]
+    ) -> InColumns | None:
+        """Rows in columns, in which some columns have the given ids; `prepared` is the compiled pattern. None where
+        only the store has the rows.
+        """
+        if prepared is not None:
             return self.in_columns(prepared, context, bound)
         columns = self.over_columns(context, bound)
         return None if columns is None else restricted(columns, bound)
 
     def _rows(self, context: ExecutionContext, bound: Mapping[str, Ids]) -> Solutions:
-        prepared = self.prepared(context)
-        if prepared is None and (columns := self.over_columns(context, bound)) is not None:
-            return restricted(columns, bound)
-        if prepared is None:
+        columns = self.columns_within(self.prepared(context), context, bound)
+        if columns is None:
             solutions = self.in_store.run(context)
             self._count(context, len(solutions.rows))
             return solutions
-        return self.in_columns(prepared, context, bound)
+        return columns
 
     def in_columns(self, prepared: PreparedPattern, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
         """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""

@@ -8,7 +8,6 @@ from hybridkg.interfaces.meter import HITS, MASKED, POSTINGS, PROBES, SCORED_POS
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation, postings_read
 from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
-from hybridkg.operators.text_query import checked_query
 from hybridkg.query import ast
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def every_entity(index: RankedIndex, query: RankedQuery, context: ExecutionConte
 
 def relation(match: ast.RankedItem, context: ExecutionContext) -> tuple[Ids, Scores]:
     """Relation of a MATCH, with TOP its best: (ids uint32[m] ascending, scores float64[m])."""
-    index, query = checked_query(context.text, match)
+    index, query = context.checked(match)
     if match.top is None:
         return every_match(index, query, context)
     import numpy as np

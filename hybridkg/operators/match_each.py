@@ -12,7 +12,7 @@ from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext, together
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.join import Compatible
-from hybridkg.operators.text_query import checked_index, describe, ranked_query
+from hybridkg.operators.text_query import describe, ranked_query
 from hybridkg.operators.text_relation import question, rows_of
 from hybridkg.operators.topk.relation_prefix import relation_among
 from hybridkg.query import ast
@@ -39,7 +39,7 @@ class MatchEach(OneChild):
         return None
 
     def run(self, context: ExecutionContext) -> Solutions:
-        index = checked_index(context.text, self.match)
+        index, _ = context.checked(self.match)
         assert isinstance(self.match.text, ast.Var)
         solutions = context.run(self.child)
         names = tuple(dict.fromkeys((*solutions.variables, self.match.entity.name, self.score)))

@@ -63,23 +63,23 @@ class ScoreRows(OneChild):
 
     def run(self, context: ExecutionContext) -> Solutions:
         """Requests the scores of the child's entities, or the complete relation if that is smaller."""
-        index = checked_index(context.text, self.match)
-        solutions = self._child_rows(index, context)
+        index, query = context.checked(self.match)
+        solutions = self._child_rows(index, query, context)
         if isinstance(solutions, InColumns):
             entities_column = solutions.ids(self.match.entity.name)
             if entities_column is not None:
-                return self._in_columns(solutions, entities_column.ids, index, context)
+                return self._in_columns(solutions, entities_column.ids, index, query, context)
         at = solutions.variables.index(self.match.entity.name)
         entities = list(dict.fromkeys(row[at] for row in solutions.rows))
-        score_of = scores_of_entities(entities, ranked_query(self.match), index, context)
+        score_of = scores_of_entities(entities, query, index, context)
         rows: list[Row] = [
             (*row, score) for row in solutions.rows if (score := score_of.get(row[at])) is not None or self.optional
         ]
         return Solutions((*solutions.variables, self.score), rows)
 
-    def _child_rows(self, index: RankedIndex, context: ExecutionContext) -> Solutions:
+    def _child_rows(self, index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> Solutions:
         """Rows of the child, of which those may be left out that do not match, if there are more than matches."""
-        query, leaves = ranked_query(self.match), self.child.restrictable(self.match.entity.name)
+        leaves = self.child.restrictable(self.match.entity.name)
         if self.optional or not leaves or context.graph is None or is_remote_relation(index, query):
             return context.run(self.child)
         expected = context.estimates.rows(self.child)
@@ -90,9 +90,9 @@ class ScoreRows(OneChild):
             return context.run(self.child)
 
     def _in_columns(
-        self, solutions: InColumns, entities: Ids, index: RankedIndex, context: ExecutionContext
+        self, solutions: InColumns, entities: Ids, index: RankedIndex, query: RankedQuery, context: ExecutionContext
     ) -> InColumns:
-        scored = scored_rows(solutions, entities, ranked_query(self.match), index, context)
+        scored = scored_rows(solutions, entities, query, index, context)
         if not self.optional:
             return scored.joined(self.score)
         rows = np.concatenate([np.flatnonzero(scored.matches), np.flatnonzero(~scored.matches)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hybridkg.interfaces.text_index import TextQuery
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.text_query import checked_index, text_query
+from hybridkg.operators.text_query import text_query
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term
@@ -53,7 +53,7 @@ class Snippet(OneChild):
     def _passages(
         self, requests: list[tuple[Node, Term | None]], context: ExecutionContext
     ) -> dict[tuple[Node, Term | None], Literal | None]:
-        index = checked_index(context.text, self.match)
+        index, _ = context.checked(self.match)
         nodes = list(dict.fromkeys(node for node, _ in requests))
         texts = dict(zip(nodes, context.texts(nodes, [field.name for field in self.match.fields]), strict=True))
         queries: dict[Term | None, TextQuery] = {}

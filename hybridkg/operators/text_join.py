@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.graph_index import PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
     GRAPH_QUESTIONS,
@@ -72,18 +73,19 @@ class TextJoin(PhysicalOperator):
         return (self,) if self.fragment.restrictable(variable) else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        index = checked_index(context.text, self.match)
+        index, whole = context.checked(self.match)
         nodes = context.nodes
         assert nodes is not None
-        query = self.narrowed(index)
+        query = self._narrowed(whole, index)
         variable = self.match.entity.name
-        if self.fragment.prepared(context) is not None or self._is_narrow(index, context):
-            joined = self._in_columns(index, context)
+        prepared = self.fragment.prepared(context)
+        if prepared is not None or self._is_narrow(index, query, context):
+            joined = self._in_columns(index, whole, query, prepared, context)
             if joined is not None:
                 return joined
         columns = self.fragment.over_columns(context)
         if columns is not None and (entities := columns.ids(variable)) is not None:
-            scored = scored_rows(columns, entities.ids, self._query, index, context)
+            scored = scored_rows(columns, entities.ids, whole, index, context)
             context.record_count(JOINED, scored.matching, self.match)
             return scored.joined(self.score)
         at = self.fragment.columns.index(variable)
@@ -91,61 +93,71 @@ class TextJoin(PhysicalOperator):
         if is_remote_relation(index, query) and (most := index.match_count_bound(query)) > index.max_remote_scan:
             partial = read_up_to(self.fragment.in_store, min(most, context.max_rows), context)
             if partial.is_whole:
-                scores_of = _scored(_distinct(partial.rows, at), ranked_query(self.match), index, context)
+                scores_of = _scored(_distinct(partial.rows, at), whole, index, context)
                 return self._joined(partial.rows, scores_of, context)
         ids, scores = every_match(index, query, context)
         rows = rows_meeting(self.fragment.in_store, variable, len(ids), lambda: nodes.nodes(ids), context, partial)
         return self._joined(rows, _looked_up(_distinct(rows, at), ids, scores, nodes), context)
 
-    def _is_narrow(self, index: RankedIndex, context: ExecutionContext) -> bool:
+    def _is_narrow(self, index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> bool:
         """Whether operators over columns run for the matches only, or for those that are wanted, which are few."""
-        if self.fragment.relational is None or context.graph is None or is_remote_relation(index, self._query):
+        if self.fragment.relational is None or context.graph is None or is_remote_relation(index, query):
             return False
         wanted = context.bounds.get(id(self), {}).get(self.match.entity.name)
-        most = index.match_count_bound(self.narrowed(index)) if wanted is None else len(wanted)
+        most = index.match_count_bound(query) if wanted is None else len(wanted)
         return most <= NARROW_SHARE * context.graph.n_nodes
 
-    def _in_columns(self, index: RankedIndex, context: ExecutionContext) -> InColumns | None:
-        """Vectorized join with the rows of a fragment; None where it has no columns of ids."""
+    def _in_columns(
+        self,
+        index: RankedIndex,
+        whole: RankedQuery,
+        query: RankedQuery,
+        prepared: PreparedPattern | None,
+        context: ExecutionContext,
+    ) -> InColumns | None:
+        """Vectorized join with the rows of a fragment; None where it has no columns of ids. `query` is the `whole` one
+        with the pushed-down conditions.
+        """
         import numpy as np
 
         variable = self.match.entity.name
         scores: Scores | None = None
-        bound = {} if is_remote_relation(index, self._query) else context.bounds.get(id(self), {})
+        bound = {} if is_remote_relation(index, whole) else context.bounds.get(id(self), {})
         if variable in bound:
-            ids, scores = scores_of_ids(bound[variable], self._query, index, context)
+            ids, scores = scores_of_ids(bound[variable], whole, index, context)
             wanted = held(ids, bound[variable])
             ids, scores = ids[wanted], scores[wanted]
-        elif self._graph_first(index, context):
+        elif self._graph_first(index, query, prepared, context):
             candidates = CandidateSetScan(variable, (self.fragment,)).find(context)
             assert candidates is not None
-            scores = scores_among(index, self._query, candidates, context)
+            scores = scores_among(index, whole, candidates, context)
             ids, scores = candidates[~np.isnan(scores)], scores[~np.isnan(scores)]
         elif is_late(self.match, index):
-            ids = every_entity(index, self._query, context)
+            ids = every_entity(index, whole, context)
         else:
-            ids, scores = every_match(index, self.narrowed(index), context)
-        solutions = self.fragment.columns_for(context, variable, ids, bound)
+            ids, scores = every_match(index, query, context)
+        solutions = self.fragment.columns_within(prepared, context, {**bound, variable: ids})
         entities = None if solutions is None else solutions.ids(variable)
         if solutions is None or entities is None:
             return None
-        if np.array_equal(entities.ids, ids):
+        if entities.ids is ids or np.array_equal(entities.ids, ids):
             matching = len(ids)
         else:
             scores, matching = scores_of_rows(entities.ids, ids, scores)
         if not bound:
             context.record_count(JOINED, matching, self.match)
-        column: Column = LateScores(entities.ids, self._query, index)
+        column: Column = LateScores(entities.ids, whole, index)
         if scores is not None:
             column = NumberColumn(scores, double)
         return solutions.having({**solutions.columns, self.score: column})
 
-    def _graph_first(self, index: RankedIndex, context: ExecutionContext) -> bool:
+    def _graph_first(
+        self, index: RankedIndex, query: RankedQuery, prepared: PreparedPattern | None, context: ExecutionContext
+    ) -> bool:
         """Whether to score the entities of the fragment in place of the complete relation."""
-        variable, most = self.match.entity.name, index.match_count_bound(self.narrowed(index))
-        if is_remote_relation(index, self._query):
+        variable, most = self.match.entity.name, index.match_count_bound(query)
+        if is_remote_relation(index, query):
             return most > index.max_remote_scan
-        prepared = self.fragment.prepared(context)
         if prepared is None or most < MANY_MATCHES:
             return False
         entities = int(prepared.size(variable).estimate)
@@ -175,11 +187,10 @@ class TextJoin(PhysicalOperator):
 
     def narrowed(self, index: RankedIndex) -> RankedQuery:
         """Query with the pushed-down conditions of the fragment."""
-        return with_conditions(self._query, lambda: self._conditions, index)
+        return self._narrowed(ranked_query(self.match), index)
 
-    @cached_property
-    def _query(self) -> RankedQuery:
-        return ranked_query(self.match)
+    def _narrowed(self, query: RankedQuery, index: RankedIndex) -> RankedQuery:
+        return with_conditions(query, lambda: self._conditions, index) if index.is_remote else query
 
     @cached_property
     def _conditions(self) -> tuple[PushdownCondition | AnyCondition, ...]:

@@ -60,7 +60,7 @@ class TextRelation(PhysicalOperator):
         return (self,) if self.scores_some and variable == self.match.entity.name else ()
 
     def run(self, context: ExecutionContext) -> Solutions:
-        index = checked_index(context.text, self.match)
+        index, _ = context.checked(self.match)
         bound = context.bounds.get(id(self))
         if bound is not None:
             (wanted,) = bound.values()

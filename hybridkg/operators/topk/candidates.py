@@ -11,7 +11,7 @@ import numpy as np
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.guarded_order import guarded
 from hybridkg.algebra.small_joins import in_small_joins
-from hybridkg.interfaces.graph_index import IdTable
+from hybridkg.interfaces.graph_index import IdTable, PreparedPattern
 from hybridkg.interfaces.meter import GRAPH_QUESTIONS, STORE_QUESTIONS, STORE_ROWS
 from hybridkg.interfaces.ranked_index import is_remote_relation
 from hybridkg.interfaces.text_index import Ids
@@ -23,7 +23,6 @@ from hybridkg.operators.id_sets import below, both, distinct_ids, held
 from hybridkg.operators.index_access import every_entity, scores_among
 from hybridkg.operators.probing import FEW_VALUES, rows_meeting
 from hybridkg.operators.pushdown_conditions import whole
-from hybridkg.operators.text_query import checked_query
 from hybridkg.query import ast
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
@@ -85,6 +84,10 @@ class CandidateSetScan:
         """uint32[n], ascending and distinct, below the number of entities; None if every entity is a candidate. The
         result is a subset of `among` (ascending and distinct).
         """
+        if not self.filters:
+            for fragment in self.fragments:
+                among = _candidates(fragment, fragment.prepared(context), self.variable, among, {}, context)
+            return among
         own = [match for match in self.filters if match.entity.name == self.variable]
         others: dict[str, list[ast.RankedItem]] = {}
         for match in self.filters:
@@ -118,7 +121,7 @@ class CandidateSetScan:
 
     def _matching(self, match: ast.RankedItem, context: ExecutionContext, among: Ids | None) -> Ids:
         """Entities that match, among the remaining ones."""
-        index, query = checked_query(context.text, match)
+        index, query = context.checked(match)
         if among is None:
             return every_entity(index, query, context)
         if not is_remote_relation(index, query) and len(among) > MATCHES_PER_CANDIDATE * index.match_count_bound(query):
@@ -148,7 +151,7 @@ class CandidateSetScan:
                 table = prepared.rows([self.variable, *tested], context.meter, bound)
                 return self._of_table(table, tested, context)
         bound = {name: self._passing(matches, None, context) for name, matches in tested.items()}
-        return _candidates(fragment, self.variable, among, bound, context)
+        return _candidates(fragment, prepared, self.variable, among, bound, context)
 
     def _of_table(self, table: IdTable, tested: dict[str, list[ast.RankedItem]], context: ExecutionContext) -> Ids:
         assert context.graph is not None
@@ -162,25 +165,29 @@ class CandidateSetScan:
 
 def _match_bound(match: ast.RankedItem, context: ExecutionContext) -> float:
     """Upper bound on the entities that match; inf for a remote index, whose complete relations are not to be read."""
-    index, query = checked_query(context.text, match)
+    index, query = context.checked(match)
     return index.match_count_bound(query) if not is_remote_relation(index, query) else inf
 
 
 def _candidates(
-    fragment: GraphFragment, variable: str, among: Ids | None, bound: dict[str, Ids], context: ExecutionContext
+    fragment: GraphFragment,
+    prepared: PreparedPattern | None,
+    variable: str,
+    among: Ids | None,
+    bound: dict[str, Ids],
+    context: ExecutionContext,
 ) -> Ids:
-    prepared = fragment.prepared(context)
+    """Entities in the solutions of a fragment in which other variables have the given ids."""
+    if prepared is not None:
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        return _entities_of(prepared.candidates(variable, context.meter, among, bound), context)
     wanted = bound if among is None else {**bound, variable: among}
-    if prepared is None and (columns := fragment.over_columns(context, wanted)) is not None:
+    if (columns := fragment.over_columns(context, wanted)) is not None:
         column = restricted(columns, wanted).ids(variable)
         if column is not None:
             return _entities_of(distinct_ids(column.ids), context)
-    if prepared is None:
-        candidates = _by_store(fragment, variable, among, bound, context)
-        return candidates if among is None else both(candidates, among)
-    context.meter.add(GRAPH_QUESTIONS, 1)
-    candidates = prepared.candidates(variable, context.meter, among, bound)
-    return _entities_of(candidates, context)
+    candidates = _by_store(fragment, variable, among, bound, context)
+    return candidates if among is None else both(candidates, among)
 
 
 def _entities_of(ids: Ids, context: ExecutionContext) -> Ids:

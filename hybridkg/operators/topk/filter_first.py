@@ -11,7 +11,6 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import relation, scores_among
-from hybridkg.operators.text_query import checked_query
 from hybridkg.operators.topk.candidates import MATCHES_PER_CANDIDATE
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.survivor_scores import Surviving
@@ -97,7 +96,7 @@ def scored(
         elif not len(ids):
             values, mine = np.zeros(0), np.zeros(0, np.int64)
         else:
-            values = scores_among(*checked_query(context.text, match), ids, context)
+            values = scores_among(*context.checked(match), ids, context)
             mine = np.flatnonzero(~np.isnan(values))
             ids, values = ids[mine], values[mine]
         scores = {name: of_match[mine] for name, of_match in scores.items()}
@@ -110,7 +109,7 @@ def where_present(match: ast.RankedItem, ids: Ids, context: ExecutionContext) ->
     """float64[n]: scores of some entities, ascending and distinct; NaN for absent ones."""
     import numpy as np
 
-    index, query = checked_query(context.text, match)
+    index, query = context.checked(match)
     is_local = not is_remote_relation(index, query)
     if match.top is None and not (is_local and len(ids) > MATCHES_PER_CANDIDATE * index.match_count_bound(query)):
         return scores_among(index, query, ids, context) if len(ids) else np.zeros(0)

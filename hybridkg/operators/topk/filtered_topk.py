@@ -9,7 +9,6 @@ import numpy as np
 
 from hybridkg.operators.context import CANDIDATES, JOINED, ExecutionContext
 from hybridkg.operators.index_access import best_matches
-from hybridkg.operators.text_query import checked_query
 from hybridkg.operators.topk.filter_first import GROWTH
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.top_k_rows import TopKRows
@@ -27,7 +26,7 @@ class FilteredTopK(TopKRows):
         (candidates,), ((match, score),) = self.candidates, self.top.matches
         assert self.top.value is not None
         assert self.top.k is not None
-        index, query = checked_query(context.text, match)
+        index, query = context.checked(match)
         among = candidates.find(context)
         if among is not None:
             context.record_count(CANDIDATES, len(among))

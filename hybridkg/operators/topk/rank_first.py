@@ -15,7 +15,7 @@ from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import best_matches, scores_among
 from hybridkg.operators.predicate_pushdown import pushdown_conditions, shown, with_conditions
-from hybridkg.operators.text_query import checked_index, checked_query, ranked_query
+from hybridkg.operators.text_query import ranked_query
 from hybridkg.operators.topk.filter_first import best_first
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.top_k_rows import TopKRows
@@ -67,7 +67,8 @@ class RankFirst(TopKRows):
         follow = len(self.top.matches) == 1 and self.top.ties_follow(self.candidates[0].variable)
         seen, pool = np.zeros(0, np.uint32), Pool.empty([score for _, score in self.top.matches])
         looks, passed, (other, budget) = 0, 0, self.other
-        queries = self._queries(checked_index(context.text, self.top.matches[0][0]))
+        index, _ = context.checked(self.top.matches[0][0])
+        queries = self._queries(index, [(match, context.checked(match)[1]) for match, _ in self.top.matches])
         spent = 0.0
         while True:
             context.meter.add(LOOKS, 1)
@@ -105,9 +106,10 @@ class RankFirst(TopKRows):
                 return
             depth *= DEEPER
 
-    def _queries(self, index: RankedIndex) -> list[tuple[ast.RankedItem, RankedQuery]]:
+    def _queries(
+        self, index: RankedIndex, queries: list[tuple[ast.RankedItem, RankedQuery]]
+    ) -> list[tuple[ast.RankedItem, RankedQuery]]:
         """Query of each MATCH; for a single one, with the pushed-down conditions of the graph."""
-        queries = [(match, ranked_query(match)) for match, _ in self.top.matches]
         (candidates,), (match, query) = self.candidates, queries[0]
         if len(queries) > 1 or match.top is not None or not candidates.fragments:
             return queries
@@ -123,7 +125,8 @@ class RankFirst(TopKRows):
     def details(self, estimates: EstimationContext) -> str:
         if estimates.text is None:
             return ""
-        _, query = self._queries(estimates.text)[0]
+        queries = [(match, ranked_query(match)) for match, _ in self.top.matches]
+        _, query = self._queries(estimates.text, queries)[0]
         return shown(query.conditions).lstrip() if isinstance(query, TextQuery) else ""
 
     def _survivors(self, fresh: Ids, lists: list[tuple[Ids, Scores, bool]], context: ExecutionContext) -> Pool:
@@ -143,7 +146,7 @@ class RankFirst(TopKRows):
                     ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
                 scores[score] = own[order[ascending.searchsorted(ids)]]
             else:
-                values = scores_among(*checked_query(context.text, match), ids, context)
+                values = scores_among(*context.checked(match), ids, context)
                 matching = ~np.isnan(values)
                 ids, scores = ids[matching], {name: of_match[matching] for name, of_match in scores.items()}
                 scores[score] = values[matching]
@@ -196,7 +199,7 @@ class Pool:
 
 def look(match: ast.RankedItem, query: RankedQuery, depth: int, context: ExecutionContext) -> tuple[Ids, Scores, bool]:
     """Best entities of the relation of a MATCH, best first, and whether there are no more."""
-    index = checked_index(context.text, match)
+    index, _ = context.checked(match)
     k = depth if match.top is None else min(depth, match.top)
     ids, scores = best_matches(index, query, k, context, sized=True)
     return ids, scores, len(ids) < k or k == match.top

@@ -16,7 +16,6 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, times
 from hybridkg.operators.index_access import relation
-from hybridkg.operators.text_query import ranked_query
 from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH, look
 from hybridkg.operators.topk.relation_prefix import RelationPrefix
 from hybridkg.operators.topk.top_k_rows import TopKRows
@@ -61,7 +60,7 @@ class RankJoin(TopKRows):
         before, spent = context.spent(), 0.0
         while True:
             context.meter.add(LOOKS, 1)
-            lists = {score: look(match, ranked_query(match), depth, context) for match, score in self.top.matches}
+            lists = {score: look(match, context.checked(match)[1], depth, context) for match, score in self.top.matches}
             looks += 1
             context.record_detail(self, looks=looks, read=max(len(ids) for ids, _, _ in lists.values()))
             relations = {score: (ids, scores) for score, (ids, scores, _) in lists.items()}

@@ -18,7 +18,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.index_access import scores_among
 from hybridkg.operators.rank_functions import ListStatistics
-from hybridkg.operators.text_query import checked_index, describe, ranked_query
+from hybridkg.operators.text_query import describe, ranked_query
 from hybridkg.operators.text_relation import rows_of
 from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
@@ -90,7 +90,7 @@ def relation_of_entities(
     match: ast.RankedItem, ids: Ids, context: ExecutionContext, given: Term | None = None
 ) -> tuple[Ids, Scores]:
     """`relation_among` of a set of entities."""
-    index = checked_index(context.text, match)
+    index, _ = context.checked(match)
     scores = scores_among(index, ranked_query(match, given), ids, context)
     matching = ~np.isnan(scores)
     return ids[matching], scores[matching]

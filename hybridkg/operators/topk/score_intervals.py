@@ -17,7 +17,6 @@ from hybridkg.interfaces.text_index import Ids, Scores
 from hybridkg.interfaces.vector_index import VectorQuery
 from hybridkg.operators.id_sets import held
 from hybridkg.operators.index_access import relation, scores_among
-from hybridkg.operators.text_query import checked_query
 from hybridkg.operators.topk.filter_first import where_present
 from hybridkg.query import ast
 from hybridkg.storage.distinct import sorted_distinct
@@ -51,7 +50,7 @@ class Listing:
         """Relation of all entities or of some (ascending, distinct)."""
         import numpy as np
 
-        index, query = checked_query(context.text, match)
+        index, query = context.checked(match)
         assert context.nodes is not None
         if isinstance(match, ast.Near) and match.top is None:
             assert isinstance(query, VectorQuery)
