@@ -262,16 +262,16 @@ class Prepared:
         bound: Mapping[str, Ids] | None = None,
         max_rows: int | None = None,
     ) -> IdTable:
-        hints, run = dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
-        table = self.node.rows(frozenset(columns) | frozenset(hints), hints, run)
-        kept = self.node.shape.restricted if isinstance(self.node, JoinNode) else frozenset[str]()
+        node, hints, run = self.node, dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
+        table = node.rows(frozenset(columns).union(hints), hints, run)
+        kept = node.shape.restricted if isinstance(node, JoinNode) else frozenset[str]()
         for name, ids in hints.items():
             if name in kept or np.array_equal(table.columns[name], ids):
                 continue
             mask = inside(table.columns[name], ids)
             if not mask.all():
                 table = table.take(mask)
-        return IdTable(tuple(columns), tuple(table.column(name) for name in columns), table.size)
+        return IdTable(tuple(columns), tuple([table.column(name) for name in columns]), table.size)
 
     def has_distinct_rows(self, columns: Sequence[str]) -> bool:
         node = self.node

@@ -446,7 +446,8 @@ class ExecutionContext:
         """
         self.hold(table.size, len(names))
         assert self.graph is not None
-        columns = {name: IdColumn(table.column(name), self.graph) for name in names if name in table.variables}
+        held = dict(zip(table.variables, table.columns, strict=True))
+        columns = {name: IdColumn(held[name], self.graph) for name in names if name in held}
         return InColumns(columns, table.size, self.made).select(names)
 
     def made(self, columns: Sequence[Column], size: int) -> list[Row]:

@@ -232,7 +232,8 @@ class GraphFragment(PhysicalOperator):
 
     def in_columns(self, prepared: PreparedPattern, context: ExecutionContext, bound: Mapping[str, Ids]) -> InColumns:
         """Rows from the projection, held in columns; `bound` has the permitted ids (ascending, distinct) of columns."""
-        columns = [name for name in self.columns if name in prepared.variables]
+        variables = prepared.variables
+        columns = [name for name in self.columns if name in variables]
         context.meter.add(GRAPH_QUESTIONS, 1)
         width = len(self.columns) + bool(self.counted)
         limit = context.rows_at_once(width) if context.declines else None

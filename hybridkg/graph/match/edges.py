@@ -130,10 +130,11 @@ def edge_of(subject: End, relation: Relation, object_: End, is_type: bool) -> Ed
 
 
 def of_constant(edge: Edge, variable: str, run: PatternRun) -> Ids:
-    forward = not edge.from_subject(variable)
-    other = edge.other(variable)
+    """The values of a variable that an edge links with the constant at its other end."""
+    forward = edge.subject != variable
+    other = edge.subject if forward else edge.object
     assert isinstance(other, int)
-    return edge.relation.reach(singleton(other), forward, run)
+    return edge.relation.reach_one(other, forward, run)
 
 
 def allowed(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: PatternRun) -> Mask | None:
@@ -160,18 +161,19 @@ class EdgeSource(NamedTuple):
 
 def source(edge: Edge, sets: Sets, conditions: Conditions) -> EdgeSource:
     """The enumeration of an edge that reads the fewest entries."""
-    best = EdgeSource(True, None, None, edge.relation.work(None, True))
+    best: tuple[bool, Ids | None, IdRanges | None] = (True, None, None)
+    least = edge.relation.work(None, True)
     for forward, end in ((True, edge.subject), (False, edge.object)):
         if not isinstance(end, str):
-            if (work := edge.listed(forward)) < best.work:
-                best = EdgeSource(forward, singleton(end), None, work)
+            if (work := edge.listed(forward)) < least:
+                best, least = (forward, singleton(end), None), work
         elif (members := sets.get(end)) is not None:
-            if (work := edge.relation.near(members, forward) + len(members)) < best.work:
-                best = EdgeSource(forward, members, None, work)
+            if (work := edge.relation.near(members, forward) + len(members)) < least:
+                best, least = (forward, members, None), work
         elif (condition := conditions.get(end)) is not None:
             work = edge.relation.work_ranges(condition.span, forward)
-            best = EdgeSource(forward, None, condition.span, work) if work < best.work else best
-    return best
+            best, least = ((forward, None, condition.span), work) if work < least else (best, least)
+    return EdgeSource(*best, least)
 
 
 def entries(edge: Edge, conditions: Conditions) -> float:

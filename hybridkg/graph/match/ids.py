@@ -34,7 +34,8 @@ for sorting an id (2-core machine, numpy 2)."""
 
 def solid(ids: Ids) -> bool:
     """Whether a set is a non-empty range without gaps."""
-    return len(ids) > 0 and int(ids[-1]) - int(ids[0]) + 1 == len(ids)
+    n = len(ids)
+    return n > 0 and int(ids[-1]) - int(ids[0]) + 1 == n
 
 
 def interval(ids: Ids, first: int, end: int) -> Ids:
@@ -53,16 +54,17 @@ def inside(ids: Ids, members: Ids) -> Mask:
     >>> inside(np.array([5, 1, 5], np.uint32), np.array([2, 5], np.uint32)).tolist()
     [True, False, True]
     """
-    if len(members) == 0 or len(ids) == 0:
-        return np.zeros(len(ids), np.bool_)
+    n, of = len(ids), len(members)
+    if of == 0 or n == 0:
+        return np.zeros(n, np.bool_)
     low, high = int(members[0]), int(members[-1])
-    if high - low + 1 == len(members):
-        if len(members) == 1:
+    if high - low + 1 == of:
+        if of == 1:
             return np.asarray(ids == members[0])
-        return np.asarray((ids - np.uint32(low)) < np.uint32(len(members)))
-    if len(ids) * SEARCH_RATIO < len(members) or high - low > BITMAP_SHARE * (len(ids) + len(members)):
+        return np.asarray((ids - np.uint32(low)) < np.uint32(of))
+    if n * SEARCH_RATIO < of or high - low > BITMAP_SHARE * (n + of):
         at = members.searchsorted(ids)
-        at[at == len(members)] = 0
+        at[at == of] = 0
         return np.asarray(members[at] == ids)
     marks = np.zeros(high - low + 2, np.bool_)  # the extra entry stands for all ids outside the span
     marks[members - np.uint32(low)] = True

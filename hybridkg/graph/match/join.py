@@ -164,8 +164,7 @@ class _Joining:
 
     def rows(self) -> SolutionTable:
         while (self._edges or self._others) and self._table.size:
-            if self._tests or self._members:
-                self._check_tests()
+            self._check_tests()
             self._step()
         self._check_tests()
         if self._table.size == 0:
@@ -174,6 +173,8 @@ class _Joining:
         return self._table.only(self._wanted)
 
     def _check_tests(self) -> None:
+        if not (self._tests or self._members):
+            return
         for test in [test for test in self._tests if test.variables <= self._bound]:
             self._table = self._table.take(test.holds(self._table, self._run))
             self._tests.remove(test)
@@ -271,16 +272,15 @@ class _Joining:
         columns, run = self._table.columns, self._run
         subject = edge.subject in self._bound if isinstance(edge.subject, str) else None
         object_ = edge.object in self._bound if isinstance(edge.object, str) else None
-        before = set(self._bound)
+        open_ends = [name for name in edge.variables if name in columns and name not in self._bound]
         self._bound.update(edge.variables)
         if subject is not False and object_ is not False:
             self._table = self._table.take(self._filtered(edge), self._needed())
             return
-        open_end = any(name in columns and name not in before for name in edge.variables)
-        if not open_end and (subject or object_) and edge.relation.is_single(bool(subject)):
+        if not open_ends and (subject or object_) and edge.relation.is_single(bool(subject)):
             self._look_up(edge, bool(subject))
             return
-        if open_end or not (subject or object_) or self._hash_join_is_cheaper(edge):
+        if open_ends or not (subject or object_) or self._hash_join_is_cheaper(edge):
             self._table = joined(self._table, enumerated(edge, self._sets, self._node.conditions, run), run)
             self._cut()
             return
@@ -346,14 +346,12 @@ class _Joining:
         self._bound |= node.certain
 
     def _needed(self) -> frozenset[str]:
-        return self._wanted.union(
-            *(edge.variables for edge in self._edges),
-            *(node.variables for node in self._others),
-            *(test.variables for test in self._tests),
-            *((member.variable,) for member in self._members),
-        )
+        needed = set(self._wanted)
+        for part in (*self._edges, *self._others, *self._tests):
+            needed.update(part.variables)
+        for member in self._members:
+            needed.add(member.variable)
+        return frozenset(needed)
 
     def _cut(self) -> None:
-        needed = self._needed()
-        if any(name not in needed for name in self._table.columns):
-            self._table = self._table.only(needed)
+        self._table = self._table.only(self._needed())

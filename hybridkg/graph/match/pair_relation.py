@@ -60,6 +60,9 @@ class PairRelation:
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         return distinct(self.pairs(ids, forward, run)[1]) if len(ids) else NONE
 
+    def reach_one(self, i: int, forward: bool, run: PatternRun) -> Ids:
+        return self.reach(singleton(i), forward, run)
+
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
 

@@ -53,6 +53,9 @@ class InverseOf:
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         return self.inner.reach(ids, not forward, run)
 
+    def reach_one(self, i: int, forward: bool, run: PatternRun) -> Ids:
+        return self.inner.reach_one(i, not forward, run)
+
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         return self.inner.reach_ranges(ranges, not forward, run)
 

@@ -67,14 +67,24 @@ class Reducer:
         """The values of a variable that its subtree without the `seen` variables allows; None for any."""
         current = among
         if variable in self.hints:
-            current = self._meet(current, self.hints[variable])
+            current = meet(current, self.hints[variable], self.run)
         condition = self.conditions.get(variable)
         seen |= {variable}
-        current = listed(self._constants(variable), variable, current, self.run)
-        current = self._nodes(variable, current, FEW)
+        constants, children, loops = list[Edge](), list[Edge](), list[Edge]()
+        for edge in self._at.get(variable, ()):
+            other = edge.object if edge.subject == variable else edge.subject
+            if not isinstance(other, str):
+                constants.append(edge)
+            elif other not in seen:
+                children.append(edge)
+            elif other == variable:
+                loops.append(edge)
+        if constants:
+            current = listed(constants, variable, current, self.run)
+        if self.others:
+            current = self._nodes(variable, current, FEW)
         if condition is not None and current is not None:
             current, condition = condition.of_set(current, self.run), None
-        children = [edge for edge in self._at.get(variable, ()) if self._leads_on(edge, variable, seen)]
         if len(children) > 1:
             children.sort(key=lambda edge: self._estimate(edge, variable, seen) + self._decisions(edge, variable))
         for edge in children:
@@ -89,20 +99,16 @@ class Reducer:
                 current, condition = condition.of_set(current, self.run), None
         if current is None and (condition is not None or any(m.variable == variable for m in self.members)):
             current = self._any(variable)
-        current = self._loops(variable, current)
-        current = self._others(variable, current)
+        for edge in loops:
+            ids = edge.relation.ends(True, self.run) if current is None else current
+            current = ids[edge.relation.links(ids, ids, self.run)]
+        if self.others or self.members:
+            current = self._others(variable, current)
         if condition is not None and current is not None:
             current = condition.of_set(current, self.run)
         if current is not None:
-            self.sets[variable] = self._meet(self.sets.get(variable), current)
+            self.sets[variable] = meet(self.sets.get(variable), current, self.run)
         return current
-
-    def _constants(self, variable: str) -> list[Edge]:
-        return [edge for edge in self._at.get(variable, ()) if not isinstance(edge.other(variable), str)]
-
-    def _leads_on(self, edge: Edge, variable: str, seen: frozenset[str]) -> bool:
-        other = edge.other(variable)
-        return isinstance(other, str) and other not in seen
 
     def _below(self, variable: str, seen: frozenset[str]) -> frozenset[str]:
         """The variables reachable from one without the seen ones, and these."""
@@ -164,14 +170,14 @@ class Reducer:
         mine = self.conditions.get(child)
         if self._free(child, edge):
             if mine is None:
-                return self._meet(current, relation.ends(forward, run))
+                return meet(current, relation.ends(forward, run), run)
             if current is None:
                 return self._from_values(relation, forward, mine)
             near, decisions = relation.near(current, forward), self._decisions(edge, variable)
             if relation.work_ranges(mine.span, not forward) + decisions < PROBE_COST * near + min(
                 decisions, DECISION_COST * near
             ):
-                return self._meet(current, self._from_values(relation, forward, mine))
+                return meet(current, self._from_values(relation, forward, mine), run)
             return self._probe(relation, forward, current, None, mine)
         if current is not None:
             down = relation.near(current, forward)
@@ -181,7 +187,7 @@ class Reducer:
                 return self._joined(relation, forward, current, members)
         members = self.solve(child, None, seen)
         if members is None:
-            return self._meet(current, relation.ends(forward, run))
+            return meet(current, relation.ends(forward, run), run)
         if current is None:
             return relation.reach(members, not forward, run)
         return self._joined(relation, forward, current, members)
@@ -225,13 +231,6 @@ class Reducer:
         edges = self._at.get(variable, ())
         return edges[0].relation.ends(edges[0].from_subject(variable), self.run) if edges else None
 
-    def _loops(self, variable: str, current: Ids | None) -> Ids | None:
-        for edge in self._at.get(variable, ()):
-            if edge.subject == edge.object:
-                ids = edge.relation.ends(True, self.run) if current is None else current
-                current = ids[edge.relation.links(ids, ids, self.run)]
-        return current
-
     def _nodes(self, variable: str, current: Ids | None, most: float) -> Ids | None:
         """Values restricted by the nodes that bind the variable to at most so many, each of them once."""
         for place, node in enumerate(self.others):
@@ -239,7 +238,7 @@ class Reducer:
                 continue
             if current is None or len(current):
                 self._applied.add((variable, place))
-                current = self._meet(current, node.values(variable, current, self.run))
+                current = meet(current, node.values(variable, current, self.run), self.run)
         return current
 
     def _others(self, variable: str, current: Ids | None) -> Ids | None:
@@ -249,9 +248,6 @@ class Reducer:
                 values = member.node.values(variable, current, self.run)
                 current = without(current, values) if member.negated else both(current, values)
         return current
-
-    def _meet(self, left: Ids | None, right: Ids) -> Ids:
-        return meet(left, right, self.run)
 
 
 def meet(left: Ids | None, right: Ids, run: PatternRun) -> Ids:
@@ -264,6 +260,6 @@ def meet(left: Ids | None, right: Ids, run: PatternRun) -> Ids:
 
 def listed(edges: Sequence[Edge], variable: str, among: Ids | None, run: PatternRun) -> Ids | None:
     """The values of a variable that every edge links with the constant at its other end, restricted to `among`."""
-    for ids in sorted((of_constant(edge, variable, run) for edge in edges), key=len):
+    for ids in sorted([of_constant(edge, variable, run) for edge in edges], key=len):
         among = meet(among, ids, run)
     return among

@@ -63,6 +63,9 @@ class Relation(Protocol):
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         """The set of targets of a set of ids."""
 
+    def reach_one(self, i: int, forward: bool, run: PatternRun) -> Ids:
+        """`reach` of one id."""
+
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         """`reach` of a set given as ranges."""
 
@@ -167,7 +170,10 @@ def in_runs(starts: Counts, counts: Counts, targets: Ids, wanted: Ids) -> Mask:
 class Side:
     """One direction of a predicate, with its lookups."""
 
-    __slots__ = ("_ends", "_largest", "_places", "first", "keys", "mean", "n_keys", "n_targets", "offsets", "targets")
+    __slots__ = (
+        "_ends", "_largest", "_places", "first", "is_single", "keys", "mean", "n_keys", "n_targets", "offsets",
+        "targets",
+    )  # fmt: skip
 
     def __init__(self, adjacency: Adjacency):
         self.keys: Ids = np.asarray(adjacency.keys)
@@ -177,6 +183,8 @@ class Side:
         self._largest = -1
         self.n_keys, self.n_targets = len(self.keys), len(self.targets)
         self.mean = self.n_targets / max(1, self.n_keys)
+        self.is_single = self.n_keys == self.n_targets
+        """Whether each key has exactly one target."""
         # Reading one number from a memoryview is several times as fast as from the array.
         self._places, self._ends = self.keys.data, self.offsets.data
 
@@ -215,11 +223,6 @@ class Side:
         if self._largest < 0:
             self._largest = int((self.offsets[1:] - self.offsets[:-1]).max(initial=0))
         return self._largest
-
-    @property
-    def is_single(self) -> bool:
-        """Whether each key has exactly one target."""
-        return self.n_keys == self.n_targets
 
     def has_any(self, ids: Ids) -> bool:
         """Whether an id of a set has a target."""
@@ -320,6 +323,7 @@ class PredicateRelation:
         self._forward, self._backward = Side(predicate.forward), Side(predicate.backward)
 
     def side(self, forward: bool) -> Side:
+        """One direction; what most queries read chooses it without this call."""
         return self._forward if forward else self._backward
 
     def largest(self, forward: bool) -> float:
@@ -329,7 +333,7 @@ class PredicateRelation:
         return self.side(forward).keys
 
     def expand(self, ids: Ids, forward: bool, run: PatternRun) -> Pairs:
-        side = self.side(forward)
+        side = self._forward if forward else self._backward
         if len(ids) == 1:
             targets = side.one(int(ids[0]))
             run.read(len(targets))
@@ -344,13 +348,16 @@ class PredicateRelation:
         index = np.arange(len(ids)).repeat(counts)
         return index, side.targets[spread(starts, counts, total)]
 
+    def reach_one(self, i: int, forward: bool, run: PatternRun) -> Ids:
+        run.read(1)  # a view: its entries are counted where they are used
+        return (self._forward if forward else self._backward).one(i)
+
     def reach(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
-        side = self.side(forward)
+        side = self._forward if forward else self._backward
         if len(ids) == 0:
             return NONE
         if len(ids) == 1:
-            run.read(1)  # a view: its entries are counted where they are used
-            return side.one(int(ids[0]))
+            return self.reach_one(int(ids[0]), forward, run)
         if solid(ids):
             return self.reach_ranges(IdRanges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
         starts, counts = side.rows(ids)
@@ -396,9 +403,10 @@ class PredicateRelation:
 
     def near(self, ids: Ids, forward: bool) -> float:
         """Exact for one id and for a range, else by the mean degree."""
-        if len(ids) == 1 or solid(ids):
+        n = len(ids)
+        if n == 1 or solid(ids):
             return self.work(ids, forward)
-        return len(ids) * self.side(forward).mean
+        return n * (self._forward if forward else self._backward).mean
 
     def sources(self, forward: bool) -> float:
         return self._forward.n_keys if forward else self._backward.n_keys
@@ -418,11 +426,11 @@ class PredicateRelation:
         return in_runs(starts, counts, side.targets, targets)
 
     def is_single(self, forward: bool) -> bool:
-        return self.side(forward).is_single
+        return (self._forward if forward else self._backward).is_single
 
     def lookup(self, ids: Ids, forward: bool, run: PatternRun) -> Ids:
         run.read(len(ids))
-        return self.side(forward).lookup(ids)
+        return (self._forward if forward else self._backward).lookup(ids)
 
     def single_column(self, forward: bool) -> tuple[int, Ids] | None:
         return self.side(forward).column()

@@ -12,7 +12,7 @@ from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import ADJACENCY, Meter
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class PatternRun:
     """The context of one call of `rows` or `candidates`.
 
@@ -33,7 +33,7 @@ class PatternRun:
         Raises:
             QueryLimitError: the time limit is exceeded, or the run was cancelled.
         """
-        self.meter.add(ADJACENCY, entries)
+        self.meter.counts[ADJACENCY] += entries
         self.meter.check()
 
     def room_for(self, rows: int) -> None:

@@ -7,7 +7,7 @@ equi-join.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,17 +35,18 @@ class SolutionTable:
     columns: Mapping[str, Ids]
     size: int
 
-    def take(self, places: Places | Mask, names: Iterable[str] | None = None) -> SolutionTable:
+    def take(self, places: Places | Mask, names: Set[str] | None = None) -> SolutionTable:
         """The rows at places or under a mask, projected to the named columns."""
         chosen = self.columns if names is None else self.only(names).columns
-        size = int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places)
-        return SolutionTable({name: self.columns[name][places] for name in chosen}, size)
+        columns = {name: column[places] for name, column in chosen.items()}
+        if columns:
+            return SolutionTable(columns, len(next(iter(columns.values()))))
+        return SolutionTable(columns, int(np.count_nonzero(places)) if places.dtype == np.bool_ else len(places))
 
-    def only(self, names: Iterable[str]) -> SolutionTable:
-        wanted = set(names)
-        if wanted.issuperset(self.columns):
+    def only(self, names: Set[str]) -> SolutionTable:
+        if self.columns.keys() <= names:
             return self
-        return SolutionTable({name: column for name, column in self.columns.items() if name in wanted}, self.size)
+        return SolutionTable({name: column for name, column in self.columns.items() if name in names}, self.size)
 
     def column(self, name: str) -> Ids:
         """A column; all UNBOUND for a missing one."""
@@ -65,7 +66,7 @@ def concatenated(tables: Sequence[SolutionTable], names: Sequence[str], run: Pat
     size = sum(table.size for table in tables)
     run.room_for(size)
     if len(tables) == 1 and all(name in tables[0].columns for name in names):
-        return tables[0].only(names)
+        return tables[0].only(frozenset(names))
     columns = {name: np.concatenate([table.column(name) for table in tables]) for name in names if tables}
     return SolutionTable(columns, size) if tables else empty(names)
 
