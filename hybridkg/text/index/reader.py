@@ -249,7 +249,8 @@ class EmbeddedTextIndex(FieldsOfIndex):
             wanted, place = np.unique(ids, return_inverse=True)
             return np.asarray(self.score(query, wanted)[place])
         matching, scores = self._scores_of(query, ids)
-        answer = np.full(len(ids), np.nan)
+        answer = np.empty(len(ids))
+        answer.fill(np.nan)  # np.full takes three times as long for few ids
         answer[ids.searchsorted(matching)] = scores
         return answer
 

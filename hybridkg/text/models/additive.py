@@ -252,7 +252,7 @@ class TopKHeap:
         return self.ids[: self.n], self.scores[: self.n]
 
 
-class _Scratch(threading.local):
+class _Scratch:
     """Reusable memory of a thread, which saves a query of few postings the allocation.
 
     `table` is 0 before and after each kernel call; no number of `stamps` is above `stamp`, which only grows; the others
@@ -274,7 +274,14 @@ class _Scratch(threading.local):
             self.stamps, self.stamp = np.zeros(max(stamps, len(self.stamps)), np.uint32), 0
 
 
-_scratch = _Scratch()
+class _ScratchOfThread(threading.local):
+    """Each attribute of a thread takes as long as ten of an object."""
+
+    def __init__(self) -> None:
+        self.of_thread = _Scratch()
+
+
+_scratch = _ScratchOfThread()
 
 
 def rank(
@@ -288,6 +295,7 @@ def rank(
     ranks: NDArray[np.uint32] = _NO_WORDS,
     complete: bool = False,
     last: bool = True,
+    postings: int | None = None,
 ) -> None:
     """Adds the best entities of some lists to a heap.
 
@@ -301,17 +309,20 @@ def rank(
         ranks: uint32[nodes], which break ties; empty for the ids themselves.
         complete: whether all entities are returned, ascending by id.
         last: whether this is the last call, which sorts the heap.
+        postings: the number of those of all lists, where it is known.
     """
     n_terms, n_fields = form.coefficient.shape
-    width = _window(int(lists.sizes.sum()), form.lengths.shape[1], n_terms)
-    _scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 4 * (width + 1), stamps=2 * width)
-    n, scored, _scratch.stamp = kernel.rank(
+    postings = int(lists.sizes.sum()) if postings is None else postings
+    width = _window(postings, form.lengths.shape[1], n_terms)
+    scratch = _scratch.of_thread
+    scratch.grow((3 if form.k1 else 3 + n_terms) * width + (3 + n_fields) * CHUNK, 4 * (width + 1), stamps=2 * width)
+    n, scored, scratch.stamp = kernel.rank(
         packed.words, packed.first, packed.at, packed.widths,
         *lists,
         form.lengths, form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1,
         form.background, form.constant, form.words,
         _NO_WORDS if allowed is None else allowed, allowed is not None, ranks,
-        width, _scratch.floats, _scratch.whole, _scratch.stamps, _scratch.stamp,
+        width, scratch.floats, scratch.whole, scratch.stamps, scratch.stamp,
         best.ids, best.ranks, best.scores, best.n, complete, last and not complete,
     )  # fmt: skip
     best.n, best.scored = n, best.scored + scored
@@ -334,11 +345,12 @@ def rank_small(
     NO_LENGTHS where they are not loaded.
     """
     each = 3 if form.k1 else 3 + len(form.gain)
-    _scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
+    scratch = _scratch.of_thread
+    scratch.grow(each * postings + (3 + len(form.rows)) * CHUNK, 6 * (postings + 4), 2 * postings)
     found: tuple[Ids, Scores] = kernel.rank_small(
         packed.words, packed.first, packed.at, packed.widths, *lists, form.lengths, narrow,
         form.rows, form.base, form.slope, form.coefficient, form.gain, form.k1, form.background, form.constant,
-        form.words, ranks, _scratch.table, _scratch.whole, _scratch.floats, min(k, postings),
+        form.words, ranks, scratch.table, scratch.whole, scratch.floats, min(k, postings),
     )  # fmt: skip
     return found
 

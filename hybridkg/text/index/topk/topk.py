@@ -100,7 +100,7 @@ def top_k(
     if common:
         rank_with_block_max(form, lists, best, packed, block_maxima, common, fields, ranks, among, narrow)
     else:
-        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks)
+        rank(kernel, form, lists, best, packed=packed, allowed=among, ranks=ranks, postings=postings)
     return best.found()
 
 
@@ -171,15 +171,16 @@ def scores_of(kernel: Any, query: BagQuery, packed: PackedPostings, wanted: Ids 
     form, lists, postings = query[:3]
     room = postings if wanted is None else min(len(wanted), postings)
     if wanted is not None and look_ups(wanted, lists) <= postings:
-        (lists, _), wanted = restricted(kernel, lists, packed, wanted), None
+        (lists, postings), wanted = restricted(kernel, lists, packed, wanted), None
     heap = TopKHeap(room)
-    rank(kernel, form, lists, heap, packed=packed, allowed=wanted, complete=True)
+    rank(kernel, form, lists, heap, packed=packed, allowed=wanted, complete=True, postings=postings)
     return heap.found()
 
 
 def look_ups(candidates: Ids, lists: QueryLists) -> int:
     """The number of look-ups of each candidate in each list."""
-    return len(candidates) * len(lists.sizes)
+    n_lists: int = lists.rows.shape[1]
+    return len(candidates) * n_lists
 
 
 def restricted(kernel: Any, lists: QueryLists, packed: PackedPostings, candidates: Ids) -> tuple[QueryLists, int]:
