@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.around import around, degrees
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.match.cardinality_bounds import bounds_of, work_each_of, work_of
-from hybridkg.graph.match.combine import EmptyNode
+from hybridkg.graph.match.combine import EmptyNode, SelectNode
 from hybridkg.graph.match.compile import PatternCompiler, Truth
 from hybridkg.graph.match.conditions import ColumnsInOrder, ColumnTest, Combined, IdTest, SameColumns
 from hybridkg.graph.match.counting import counted
@@ -264,7 +264,11 @@ class Prepared:
     ) -> IdTable:
         node, hints, run = self.node, dict(bound or {}), PatternRun(meter, max_rows or self.max_rows)
         table = node.rows(frozenset(columns).union(hints), hints, run)
-        kept = node.shape.restricted if isinstance(node, JoinNode) else frozenset[str]()
+        kept = frozenset[str]()
+        if isinstance(node, JoinNode):
+            kept = node.shape.restricted
+        elif isinstance(node, SelectNode):
+            kept = node.restricted
         for name, ids in hints.items():
             if name in kept or np.array_equal(table.columns[name], ids):
                 continue

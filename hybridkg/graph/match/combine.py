@@ -143,8 +143,13 @@ class SelectNode:
     def certain(self) -> frozenset[str]:
         return self.child.certain & frozenset(self.variables)
 
+    @property
+    def restricted(self) -> frozenset[str]:
+        """Variables whose values in `rows` are among the hints, as in JoinShape."""
+        return self.certain if self.distinct and len(self.variables) == 1 else frozenset()
+
     def rows(self, wanted: frozenset[str], hints: Hints, run: PatternRun) -> SolutionTable:
-        if self.distinct and len(self.variables) == 1 and self.certain:
+        if self.restricted:
             (name,) = self.variables
             ids = self.child.values(name, hints.get(name), run)
             return SolutionTable({name: ids}, len(ids)).only(wanted)

@@ -103,8 +103,9 @@ class JoinNode:
         for names in self.shape.components:
             if variable not in names and not self.has_any(names, hints, run):
                 return NONE
-        if not all(self.linked(edge, run) for edge in self.edges if not edge.variables):
-            return NONE
+        for edge in self.edges:
+            if not edge.variables and not self.linked(edge, run):
+                return NONE
         ids = self.reducer(hints, run).solve(variable, among)
         assert ids is not None
         return ids

@@ -123,12 +123,13 @@ class Reducer:
             ]
         return frozenset(reached)
 
-    def _free(self, variable: str, edge: Edge) -> bool:
+    def _free(self, variable: str) -> bool:
+        """Whether nothing but one edge and a condition restricts a variable."""
         return (
             variable not in self.hints
-            and all(other is edge for other in self._at[variable])
-            and not any(member.variable == variable for member in self.members)
-            and not any(variable in node.certain for node in self.others)
+            and len(self._at[variable]) == 1
+            and not (self.members and any(member.variable == variable for member in self.members))
+            and not (self.others and any(variable in node.certain for node in self.others))
         )
 
     def _estimate(self, edge: Edge, variable: str, seen: frozenset[str], depth: int = 4) -> float:
@@ -155,20 +156,21 @@ class Reducer:
             other = edge.other(variable)
             forward = edge.from_subject(variable)
             if isinstance(other, int):
-                sizes.append(edge.relation.work(np.array((other,), np.uint32), not forward))
+                sizes.append(edge.listed(not forward))
             elif other not in seen and depth > 0:
                 subtree = self._estimate(edge, variable, seen | {other}, depth - 1)
                 sizes.append(min(edge.relation.sources(forward), subtree))
-        sizes += [node.estimate(variable) for node in self.others if variable in node.certain]
+        if self.others:
+            sizes += [node.estimate(variable) for node in self.others if variable in node.certain]
         return min(sizes, default=None)
 
     def _through(
         self, edge: Edge, variable: str, child: str, current: Ids | None, condition: IdTest | None, seen: frozenset[str]
     ) -> Ids:
         """The values that an edge links with the values that its subtree leaves to the child."""
-        relation, forward, run = edge.relation, edge.from_subject(variable), self.run
+        relation, forward, run = edge.relation, edge.subject == variable, self.run
         mine = self.conditions.get(child)
-        if self._free(child, edge):
+        if self._free(child):
             if mine is None:
                 return meet(current, relation.ends(forward, run), run)
             if current is None:

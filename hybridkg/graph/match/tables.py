@@ -8,7 +8,7 @@ equi-join.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ NUMBERS_PER_SEARCH = 4
 """Entries of such a table that are made in the time of one binary search."""
 
 
-@dataclass(frozen=True, slots=True)
-class SolutionTable:
+class SolutionTable(NamedTuple):  # a frozen dataclass takes longer to make than a few rows
     """A multiset of solutions: uint32[size] by variable, and the number of rows, also without columns."""
 
     columns: Mapping[str, Ids]
