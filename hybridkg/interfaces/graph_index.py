@@ -271,8 +271,7 @@ class BoundPattern:
 AskedPattern: TypeAlias = Pattern | BoundPattern
 
 
-@dataclass(frozen=True)
-class IdTable:
+class IdTable(NamedTuple):
     """A multiset of solutions in ids.
 
     Args:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from hybridkg.interfaces.text_index import Ids, PushdownCondition, Scores, TermStatistics, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -24,8 +23,7 @@ NUMBERS_PER_POSTING = 200
 0.012 us for a posting."""
 
 
-@dataclass(frozen=True)
-class RankedRequest:
+class RankedRequest(NamedTuple):
     """A relation that a plan reads: complete, or its best k."""
 
     query: RankedQuery

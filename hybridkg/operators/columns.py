@@ -420,8 +420,8 @@ class InColumns(Solutions):
     _made: Made
 
     def __init__(self, columns: Mapping[str, Column], size: int, made: Made):
-        # The check of a frozen dataclass at each attribute takes longer than the rest.
-        self.__dict__.update(variables=tuple(columns), columns=columns, size=size, _made=made)
+        own = self.__dict__  # the check of a frozen dataclass at each attribute takes longer than the rest
+        own["variables"], own["columns"], own["size"], own["_made"] = tuple(columns), columns, size, made
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, repeat
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
@@ -105,8 +105,7 @@ class Actual:
     own_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class MatchCount:
+class MatchCount(NamedTuple):
     """Number of entities that match a text: `n`, a lower bound unless `is_all`."""
 
     n: int
@@ -242,8 +241,8 @@ class ExecutionContext:
 
     def _record_found(self, question: RankedRequest, n: int) -> None:
         count = MatchCount(n, question.k is None or n < question.k)
-        known_count = self.found.get(question.query)
-        if known_count is None or count.n > known_count.n or count.is_all:
+        known_count = self.found.setdefault(question.query, count)
+        if count.n > known_count.n or (count.is_all and count is not known_count):
             self.found[question.query] = count
 
     def is_answered(self, question: RankedRequest) -> bool:

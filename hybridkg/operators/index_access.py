@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def every_match(index: RankedIndex, query: RankedQuery, context: ExecutionContext) -> tuple[Ids, Scores]:
     """Complete relation: (ids uint32[m] ascending, scores float64[m])."""
     answer = context.answer(index, RankedRequest(query))
-    context.meter.add(SCORINGS, 1)
-    context.meter.add(SCORED_POSTINGS, len(answer[0]))
+    counts = context.meter.counts
+    counts[SCORINGS] += 1
+    counts[SCORED_POSTINGS] += len(answer[0])
     return answer
 
 
@@ -58,15 +59,16 @@ def best_matches(
     """
     remote, question = is_remote_relation(index, query), RankedRequest(query, k)
     read = postings_read(index, query, None if among is None else len(among)) if sized or not remote else 0
-    context.meter.add(TEXT_QUESTIONS, 1)
-    context.meter.add(POSTINGS, int(read))
+    counts = context.meter.counts
+    counts[TEXT_QUESTIONS] += 1
+    counts[POSTINGS] += int(read)
     if among is None:
         answer = context.answer(index, question)
     else:
-        context.meter.add(MASKED, len(among))
+        counts[MASKED] += len(among)
         context.note_exactness(index, question, len(among))
         answer = index.topk(query, k, among)
-    context.meter.add(HITS, len(answer[0]))
+    counts[HITS] += len(answer[0])
     return answer
 
 

@@ -140,7 +140,7 @@ class TextJoin(PhysicalOperator):
         entities = None if solutions is None else solutions.ids(variable)
         if solutions is None or entities is None:
             return None
-        if entities.ids is ids or np.array_equal(entities.ids, ids):
+        if entities.ids is ids or (len(entities.ids) == len(ids) and bool((entities.ids == ids).all())):
             matching = len(ids)
         else:
             scores, matching = scores_of_rows(entities.ids, ids, scores)
@@ -283,8 +283,8 @@ def scores_of_rows(rows: Ids, ids: Ids, scores: Scores | None) -> tuple[Scores |
         return scores if scores is None else scores[:0], len(distinct_ids(rows))
     if (kernel := KERNEL.for_work(len(rows))) is not None:
         found, is_found = np.empty(len(rows)), np.zeros(len(ids), np.bool_)
-        given = (np.ascontiguousarray(column) for column in (rows, ids, scores))
-        return found, kernel.scores_of_rows(*given, found, is_found)
+        rows, ids = np.ascontiguousarray(rows), np.ascontiguousarray(ids)
+        return found, kernel.scores_of_rows(rows, ids, np.ascontiguousarray(scores), found, is_found)
     at = places(rows, ids)
     return scores[at], int(np.count_nonzero(np.bincount(at)))
 

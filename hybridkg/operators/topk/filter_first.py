@@ -37,13 +37,14 @@ class FilterFirst(TopKRows):
 
         (candidates,) = self.candidates
         ids = candidates.find(context)
+        details = {}
         if ids is not None:
             context.record_count(CANDIDATES, len(ids))
-            context.record_detail(self, candidates=len(ids))
+            details = {"candidates": len(ids)}
         ids, scores = scored(self.top.matches, ids, context)
         if not candidates.unrestricted:
             context.record_count(JOINED, len(ids))
-        context.record_detail(self, matching=len(ids))
+        context.record_detail(self, **details, matching=len(ids))
         for match, score in self.top.optional:
             scores[score] = where_present(match, ids, context)
         assert context.nodes is not None
@@ -85,7 +86,7 @@ def scored(
 
     scores: dict[str, Scores] = {}
     # Short relations first: the others score only their entities.
-    for match, name in sorted(matches, key=lambda pair: pair[0].top is None):
+    for match, name in sorted(matches, key=lambda pair: pair[0].top is None) if len(matches) > 1 else matches:
         if match.top is not None or ids is None:
             listed, values = relation(match, context)
             if ids is None:
@@ -97,9 +98,10 @@ def scored(
             values, mine = np.zeros(0), np.zeros(0, np.int64)
         else:
             values = scores_among(*context.checked(match), ids, context)
-            mine = np.flatnonzero(~np.isnan(values))
+            mine = (~np.isnan(values)).nonzero()[0]
             ids, values = ids[mine], values[mine]
-        scores = {name: of_match[mine] for name, of_match in scores.items()}
+        if scores:
+            scores = {name: of_match[mine] for name, of_match in scores.items()}
         scores[name] = values
     assert ids is not None
     return ids, scores
@@ -128,5 +130,5 @@ def best_first(values: Scores, k: int, ids: Ids, context: ExecutionContext) -> N
     chosen = np.arange(len(values))
     if k < len(values) // 2:
         threshold = np.partition(values, len(values) - k)[len(values) - k]
-        chosen = np.flatnonzero(values >= threshold)
+        chosen = (values >= threshold).nonzero()[0]
     return chosen[np.lexsort((context.nodes.rank(ids[chosen]), -values[chosen]))]

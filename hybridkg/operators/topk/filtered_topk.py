@@ -28,13 +28,14 @@ class FilteredTopK(TopKRows):
         assert self.top.k is not None
         index, query = context.checked(match)
         among = candidates.find(context)
+        details = {}
         if among is not None:
             context.record_count(CANDIDATES, len(among))
-            context.record_detail(self, candidates=len(among))
+            details = {"candidates": len(among)}
         begin, end = 0, self.top.k
         while True:
             ids, scores = best_matches(index, query, end + 1, context, among, sized=True)
-            context.record_detail(self, read=len(ids))
+            context.record_detail(self, **details, read=len(ids))
             if len(ids) <= end and among is not None:
                 context.record_count(JOINED, len(ids))
             bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf

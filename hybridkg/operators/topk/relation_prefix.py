@@ -7,8 +7,10 @@ the plan below runs; `PrefixScan` replaces the complete relation in the plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +26,10 @@ from hybridkg.query import ast
 from hybridkg.rdf.solutions import Solutions
 from hybridkg.rdf.terms import BlankNode, NamedNode, Term
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class RelationPrefix:
+
+class RelationPrefix(NamedTuple):
     """Parts of ranked relations, and a bound on the rest.
 
     Args:
@@ -41,8 +44,8 @@ class RelationPrefix:
     relations: dict[str, tuple[Ids, Scores]]
     bound: float = -np.inf
     ties_follow: bool = False
-    lists: dict[str, ListStatistics] = field(default_factory=dict)
-    floors: dict[str, float] = field(default_factory=dict)
+    lists: Mapping[str, ListStatistics] = NOTHING
+    floors: Mapping[str, float] = NOTHING
     again: bool = False
 
     @property

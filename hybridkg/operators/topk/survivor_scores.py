@@ -42,10 +42,12 @@ class Surviving:
         return {score: floor(self.scores[score]) for _, score in self.top.optional}
 
     @cached_property
-    def floored(self) -> dict[str, Scores]:
+    def floored(self) -> Mapping[str, Scores]:
         """Scores with floors for absent ones."""
         import numpy as np
 
+        if not self.top.optional:
+            return self.scores
         return {
             name: np.where(np.isnan(own), self.floors[name], own) if name in self.floors else own
             for name, own in self.scores.items()
@@ -96,8 +98,10 @@ class Surviving:
         own, relations = self.ids[chosen], {}
         for name, scores in self.scores.items():
             of_chosen = scores[chosen]
-            is_present = ~np.isnan(of_chosen)
-            relations[name] = (own, of_chosen) if name not in self.floors else (own[is_present], of_chosen[is_present])
+            relations[name] = own, of_chosen
+            if name in self.floors:
+                is_present = ~np.isnan(of_chosen)
+                relations[name] = own[is_present], of_chosen[is_present]
         return relations
 
     def _ranks(self, scores: Scores) -> Scores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class TopKRows(OneChild):
     def from_the_start(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """Slices, the first of which replaces all rows of another strategy."""
         for number, part in enumerate(self.slices(context)):
-            yield replace(part, again=number == 0)
+            yield part._replace(again=number == 0)
 
     def run(self, context: ExecutionContext) -> Solutions:
         outer, result = (context.slice, context.slice_depth), NO_ROWS
