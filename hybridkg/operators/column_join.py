@@ -48,14 +48,14 @@ class ColumnPairs:
         Raises:
             QueryLimitError: more memory than the limit, or more than `max_rows` pairs that will be terms.
         """
-        shared = tuple(name for name in left.variables if name in right.columns)
+        shared = tuple([name for name in left.variables if name in right.columns])
         groups = binding_groups(left, right, shared)
         if groups is None:
             return None
         parts = [_Runs.of(group) for group in groups]
         if first is not None and len(parts) == 1:
             parts = [parts[0].of_first(first)]
-        total = sum(part.total for part in parts)
+        total = sum([part.total for part in parts])
         context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
@@ -67,7 +67,7 @@ class ColumnPairs:
             is_ordered = len({id(group.at_right) for group in groups}) == 1  # in each left row
             order = np.argsort(at_left, kind="stable") if is_ordered else lexical_order([at_left, at_right])
             at_left, at_right = at_left[order], at_right[order]
-        loose = () if all(group.common == shared for group in groups) else shared
+        loose = () if {group.common for group in groups} <= {shared} else shared
         return cls(left, right, shared, at_left, at_right, loose)
 
     def merged(self) -> InColumns:
@@ -94,9 +94,9 @@ class ColumnPairs:
         at_right = self.at_right if keep is None else self.at_right[keep]
         is_alone = np.ones(self.left.size, np.bool_)
         is_alone[at_left] = False
-        alone = np.flatnonzero(is_alone)
+        alone = is_alone.nonzero()[0]
         rows = np.concatenate([at_left, alone])
-        order = np.argsort(rows, kind="stable")
+        order = rows.argsort(kind="stable")
         columns: dict[str, Column] = {}
         for name, column in self.left.columns.items():
             if name in self.loose:
@@ -109,38 +109,40 @@ class ColumnPairs:
         return self.left.having(columns, len(order))
 
 
-@dataclass(frozen=True, eq=False)
-class _Runs:
+class _Runs(NamedTuple):
     """Rows of two sides by equal keys: the run of right rows of each left row.
 
     Args:
         at_left, at_right: int[m], int[n], rows of the sides, those of the right side in the order of their keys.
         low, counts: int[m], first place in `at_right` of the rows with the key of a left row, and their number.
+        ends: int[m], number of the pairs of a left row and those before it.
     """
 
     at_left: Places
     at_right: Places
     low: Places
     counts: Places
+    ends: Places
 
     @classmethod
     def of(cls, group: BindingGroup) -> _Runs:
         order = lexical_order([group.its])
-        return cls(group.at_left, group.at_right[order], *runs(group.its[order], group.mine))
+        low, counts = runs(group.its[order], group.mine)
+        return cls(group.at_left, group.at_right[order], low, counts, counts.cumsum())
 
     @property
     def total(self) -> int:
-        return int(self.counts.sum())
+        return int(self.ends[-1]) if len(self.ends) else 0
 
     def of_first(self, pairs: int) -> _Runs:
         """The runs of the first left rows, as many as have that many pairs."""
-        rows = int(self.counts.cumsum().searchsorted(pairs)) + 1
-        return _Runs(self.at_left[:rows], self.at_right, self.low[:rows], self.counts[:rows])
+        rows = int(self.ends.searchsorted(pairs)) + 1
+        return _Runs(self.at_left[:rows], self.at_right, self.low[:rows], self.counts[:rows], self.ends[:rows])
 
     def pairs(self) -> tuple[Places, Places]:
         """(left row, right row) of each pair."""
         counts = self.counts
-        within = np.arange(self.total) - (counts.cumsum() - counts).repeat(counts)
+        within = np.arange(self.total) - (self.ends - counts).repeat(counts)
         return self.at_left.repeat(counts), self.at_right[self.low.repeat(counts) + within]
 
 
@@ -241,6 +243,11 @@ def concatenated(columns: Sequence[Column]) -> Column:
     The scores of one MATCH stay late, also among unbound cells; all others are computed. Among numbers of solutions, an
     unbound cell is 1.
     """
+    of_ids = [c for c in columns if isinstance(c, IdColumn)]
+    if len(of_ids) == len(columns):
+        ids = np.concatenate([c.ids for c in of_ids])
+        graph = next((c.graph for c in of_ids if not (c.ids == UNBOUND).all()), None)
+        return unbound(len(ids)) if graph is None else IdColumn(ids, graph)
     if any(isinstance(c, NumberColumn) and c.literal is multiplicity for c in columns):
         ones = (c if isinstance(c, NumberColumn) else NumberColumn(np.ones(len(c.keys)), multiplicity) for c in columns)
         return NumberColumn(np.concatenate([c.numbers for c in ones]), multiplicity)
@@ -249,10 +256,6 @@ def concatenated(columns: Sequence[Column]) -> Column:
             ids = np.concatenate([c.ids for c in columns if isinstance(c, LateScores | IdColumn)])
             return LateScores(ids, late.query, late.index)
         columns = [c.scores if isinstance(c, LateScores) else c for c in columns]
-    graphs = [c.graph for c in columns if isinstance(c, IdColumn) and not (c.ids == UNBOUND).all()]
-    if all(isinstance(c, IdColumn) for c in columns):
-        ids = np.concatenate([c.ids for c in columns if isinstance(c, IdColumn)])
-        return IdColumn(ids, graphs[0]) if graphs else unbound(len(ids))
     if (numbers := together(columns)) is not None:
         return numbers
     parts = [as_terms(c) for c in columns]

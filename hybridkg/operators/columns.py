@@ -184,7 +184,9 @@ class _NoTerms:
 
 def unbound(size: int) -> IdColumn:
     """Column without values."""
-    return IdColumn(np.full(size, UNBOUND), _NoTerms())
+    ids = np.empty(size, np.uint32)
+    ids.fill(UNBOUND)
+    return IdColumn(ids, _NoTerms())
 
 
 class NumberColumn(NamedTuple):
@@ -437,7 +439,8 @@ class InColumns(Solutions):
         if tuple(names) == self.variables:
             return self
         held, size = self.columns, self.size
-        return self.having({name: held[name] if name in held else unbound(size) for name in names})
+        chosen = {name: held[name] if name in held else unbound(size) for name in names}
+        return InColumns(chosen, size, self._made)
 
     def take(self, places: Sequence[int] | Places) -> InColumns:
         at = np.asarray(places, np.intp)

@@ -419,9 +419,9 @@ class ExecutionContext:
         Raises:
             QueryLimitError: more memory than `max_bytes`, or more than `max_rows` rows that will be terms.
         """
-        if not self.declines:
+        if rows > self.max_rows and not self.declines:
             self.allow(rows)
-        if rows > self.rows_at_once(width):
+        if rows > 1 and WORK_BYTES * (width + 1) * rows > self.max_bytes:  # more than `rows_at_once`
             self.hold_bytes(WORK_BYTES * (width + 1) * rows, f": {rows:,} rows of ids")
 
     def hold_bytes(self, n: int, what: str = "") -> None:

@@ -140,6 +140,8 @@ def is_sorted(keys: Sequence[Keys]) -> bool:
     >>> is_sorted([np.array([1, 1, 2]), np.array([5, 6, 0])]), is_sorted([np.array([1, 0])])
     (True, False)
     """
+    if len(keys) == 1:
+        return bool((keys[0][:-1] <= keys[0][1:]).all())
     tied = np.ones(max(0, len(keys[0]) - 1), np.bool_)
     for key in keys:
         before, after = key[:-1], key[1:]

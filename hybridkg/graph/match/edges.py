@@ -151,22 +151,24 @@ def allowed(ids: Ids, variable: End, sets: Sets, conditions: Conditions, run: Pa
 
 
 class EdgeSource(NamedTuple):
-    """An enumeration of an edge: from subjects (forward) or objects, of a set, of ranges, or all; `work` in entries."""
+    """An enumeration of an edge: from subjects (forward) or objects, of a set or a constant, of ranges, or all; `work`
+    in entries.
+    """
 
     forward: bool
-    ids: Ids | None
+    ids: Ids | int | None
     span: IdRanges | None
     work: float
 
 
 def source(edge: Edge, sets: Sets, conditions: Conditions) -> EdgeSource:
     """The enumeration of an edge that reads the fewest entries."""
-    best: tuple[bool, Ids | None, IdRanges | None] = (True, None, None)
+    best: tuple[bool, Ids | int | None, IdRanges | None] = (True, None, None)
     least = edge.relation.work(None, True)
     for forward, end in ((True, edge.subject), (False, edge.object)):
         if not isinstance(end, str):
             if (work := edge.listed(forward)) < least:
-                best, least = (forward, singleton(end), None), work
+                best, least = (forward, end, None), work
         elif (members := sets.get(end)) is not None:
             if (work := edge.relation.near(members, forward) + len(members)) < least:
                 best, least = (forward, members, None), work
@@ -184,16 +186,17 @@ def entries(edge: Edge, conditions: Conditions) -> float:
 def enumerated(edge: Edge, sets: Sets, conditions: Conditions, run: PatternRun) -> SolutionTable:
     chosen = source(edge, sets, conditions)
     here, there = (edge.subject, edge.object) if chosen.forward else (edge.object, edge.subject)
-    ids = chosen.ids
-    if ids is None:
-        ids = edge.relation.ends(chosen.forward, run)
-        if chosen.span is not None:
-            ids = chosen.span.of_set(ids)
     if not isinstance(here, str):
         ids = singleton(here)
     else:
-        if ids is not chosen.ids and here in sets:
-            ids = both(ids, sets[here])
+        if isinstance(chosen.ids, np.ndarray):
+            ids = chosen.ids
+        else:
+            ids = edge.relation.ends(chosen.forward, run)
+            if chosen.span is not None:
+                ids = chosen.span.of_set(ids)
+            if here in sets:
+                ids = both(ids, sets[here])
         if here in conditions:
             ids = conditions[here].of_set(ids, run)
     if edge.relation.is_single(chosen.forward):

@@ -70,7 +70,9 @@ class Reducer:
             current = meet(current, self.hints[variable], self.run)
         condition = self.conditions.get(variable)
         seen |= {variable}
-        constants, children, loops = list[Edge](), list[Edge](), list[Edge]()
+        constants: list[Edge] = []
+        children: list[Edge] = []
+        loops: list[Edge] = []
         for edge in self._at.get(variable, ()):
             other = edge.object if edge.subject == variable else edge.subject
             if not isinstance(other, str):
