@@ -135,7 +135,7 @@ def compared(ours: TextIndex, theirs: TextIndex, queries: list[str]) -> dict[str
             continue
         same, bits, worst, rows = 0, 0, 0.0, 0
         for text in queries:
-            query = replace(question, text=text, syntax=False)
+            query = question._replace(text=text, syntax=False)
             (a, x), (b, y) = ours.topk(query, DEPTH), theirs.topk(query, DEPTH)
             same += a.tolist() == b.tolist()
             bits += a.tolist() == b.tolist() and x.tolist() == y.tolist()
@@ -300,7 +300,7 @@ def latency(ours: TextIndex, theirs: TextIndex, rng: np.random.Generator) -> dic
     figures: dict[str, Any] = {"top10_ms": {}, "matching_ms": {}, "candidates_ms": {}}
     for name, question in QUESTIONS.items():
         for words in WORDS:
-            query = replace(question, text=WORDS[words])
+            query = question._replace(text=WORDS[words])
             figures["top10_ms"][f"{name}: {words}"] = {
                 "embedded": median(lambda q=query: ours.topk(q, 10)),
                 "elasticsearch": median(lambda q=query: theirs.topk(q, 10)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ def anthology_speed(path: Path) -> dict[str, Any]:
         queries = {}
         for name, system in SYSTEMS.items():
             query = TextQuery("", syntax=False, model=system.model, arguments=system.arguments)
-            queries[name] = replace(query, fields=one) if system.model == "combined_fields" else query
+            queries[name] = query._replace(fields=one) if system.model == "combined_fields" else query
         return timed(index, queries, drawn_queries(kb, np.random.default_rng(SEED), QUERIES // 2))
 
 
@@ -50,7 +49,7 @@ def timed(index: TextIndex, queries: Mapping[str, TextQuery], texts: list[str]) 
     """Of each text the shortest of some runs, warm, the models in turn; then the median over the texts."""
     times: dict[str, list[float]] = {name: [] for name in queries}
     for text in texts:
-        asked = {name: replace(query, text=text) for name, query in queries.items()}
+        asked = {name: query._replace(text=text) for name, query in queries.items()}
         best = dict.fromkeys(queries, float("inf"))
         for repeat in range(REPEATS + 1):
             for name, query in asked.items():

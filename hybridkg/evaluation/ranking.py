@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from hybridkg.config.model_parameters import WEIGHT, ModelParameters
 from hybridkg.errors import IndexMissingError
@@ -53,7 +52,7 @@ def rank(
         raise IndexMissingError("the knowledge base has no text index", hint="build it: hybridkg index KB")
     queries = query if isinstance(query, Mapping) else dict.fromkeys(topics.texts, query)
     ranked = [topic for topic in topics.texts if topic in queries]
-    requests = [IndexRequest(replace(queries[topic], text=topics.texts[topic], syntax=False), k) for topic in ranked]
+    requests = [IndexRequest(queries[topic]._replace(text=topics.texts[topic], syntax=False), k) for topic in ranked]
     rankings = {}
     for topic, (ids, scores) in zip(ranked, index.batch(requests), strict=True):
         documents = [node.value if isinstance(node, NamedNode) else f"_:{node.value}" for node in nodes.nodes(ids)]

@@ -27,7 +27,7 @@ def languages_with(query: TextQuery, index: TextIndex) -> tuple[str, ...]:
             for choice in choices
             if any(speaks(tag, language) for tag in tags[choice.name])
         )
-        if any(term.df and term.role != "not" for term in index.terms(replace(query, fields=speaking))):
+        if any(term.df and term.role != "not" for term in index.terms(query._replace(fields=speaking))):
             found.append(language)
     return tuple(found)
 

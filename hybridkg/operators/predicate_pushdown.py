@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery
 from hybridkg.interfaces.text_index import AnyCondition, PushdownCondition, TextQuery
@@ -23,7 +22,7 @@ def with_conditions(
     if not index.is_remote or not isinstance(query, TextQuery):
         return query
     supported = tuple(one for one in find() if all(map(index.supports_pushdown, leaves(one))))
-    return replace(query, conditions=supported) if supported else query
+    return query._replace(conditions=supported) if supported else query
 
 
 def shown(pushed: Sequence[PushdownCondition | AnyCondition]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ def fitting(query):
     if query.model == "bm25f" or not query.fields:
         return query
     weights = (2.5, 1.0) if query.model in ("combined_fields", "mlm", "fsdm") else (None, None)
-    return replace(query, fields=tuple(FieldChoice(f.name, w) for f, w in zip(query.fields, weights, strict=True)))
+    return query._replace(fields=tuple(FieldChoice(f.name, w) for f, w in zip(query.fields, weights, strict=True)))
 
 
 query_part = st.one_of(
@@ -53,6 +52,10 @@ queries = st.builds(
     fields=st.sampled_from([(), (FieldChoice("title", 3.0, (("b", 0.1),)), FieldChoice("body", 0.3))]),
     all_terms=st.booleans(),
     model=st.sampled_from(["bm25f", "bm25f", "bm25", "combined_fields", "lm", "mlm", "prms", "sdm", "fsdm"]),
+    language=st.just(""),
+    syntax=st.just(True),
+    arguments=st.just(()),
+    conditions=st.just(()),
 ).map(fitting)
 ALL = np.arange(6, dtype=np.uint32)
 LAW = settings(deadline=None, max_examples=examples(9, 15), suppress_health_check=[HealthCheck.differing_executors])

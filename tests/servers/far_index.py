@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -88,7 +87,7 @@ class FarIndex(EmbeddedTextIndex):
         return self.score_all(query)[0]
 
     def _matching(self, query: TextQuery):
-        ids, scores = super().score_all(replace(query, conditions=()))
+        ids, scores = super().score_all(query._replace(conditions=()))
         kept = self._kept(query, ids)
         return ids[kept], scores[kept]
 

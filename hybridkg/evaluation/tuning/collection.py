@@ -54,7 +54,7 @@ def gather(snapshot: Snapshot, topics: Topics, qrels: Qrels, query: TextQuery) -
         places = nodes.find_many([node_of(document) for document in judged])
         ids = places[places >= 0].astype(np.uint32)
         grades = np.fromiter(judged.values(), np.int64, len(judged))[places >= 0]
-        task = index.task(replace(query, text=text, syntax=False))
+        task = index.task(query._replace(text=text, syntax=False))
         gathered.append(JudgedTopic(topic, task, ids, grades, nodes.rank(ids).astype(np.int64)))
     if not gathered:
         raise ParameterError("no topic is judged", hint="the first column of the judgements must be the topics' ids")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -301,7 +301,7 @@ class BagOfWords:
         return _Words(terms, counts, numbers, df, cf, lists, sum(row[4] for row in rows), sum(df))
 
     def _shape(self, query: TextQuery) -> _Shape | None:
-        resolved = self._resolve(replace(query, text="", syntax=False))
+        resolved = self._resolve(query._replace(text="", syntax=False))
         analyzer = resolved.fields[0].analyzer
         alike = all(field.analyzer is analyzer and not field.language for field in resolved.fields)
         if not alike or not isinstance(analyzer, StandardAnalyzer) or not isinstance(resolved.model, AdditiveModel):
