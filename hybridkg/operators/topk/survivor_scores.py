@@ -41,7 +41,7 @@ class Surviving:
         """Floor of each score that may be absent."""
         return {score: floor(self.scores[score]) for _, score in self.top.optional}
 
-    @cached_property
+    @property
     def floored(self) -> Mapping[str, Scores]:
         """Scores with floors for absent ones."""
         import numpy as np
@@ -59,7 +59,7 @@ class Surviving:
         import numpy as np
 
         least = {score: least_score(match) for match, score in (*self.top.matches, *self.top.optional)}
-        lists = {}
+        lists, floored = {}, self.floored
         for name, needed in known_of(self.top.functions).items():
             own = self.scores[name]
             ranks = self._ranks(own) if RANKS in needed else np.ones(len(own))
@@ -70,12 +70,12 @@ class Surviving:
                 of_all = Spread(float(present.min()), float(present.max())) if len(present) else Spread()
             if LEAST in needed:
                 of_all = Spread(of_all.low, of_all.high, of_all.mean, of_all.deviation, least[name])
-            lists[name] = FusedList(own, self.floored[name], ranks, of_all)
+            lists[name] = FusedList(own, floored[name], ranks, of_all)
         return lists
 
-    @cached_property
+    @property
     def values(self) -> Scores:
-        """float64[n], the rank scores."""
+        """float64[n], the rank scores; computed anew, for the one read of a run."""
         import numpy as np
 
         assert self.top.value is not None

@@ -226,7 +226,7 @@ class BagOfWords:
 
     def _read(self, query: TextQuery) -> tuple[_Shape, _Words] | None:
         last = self._last
-        if last is not None and last[0] is query:
+        if last is not None and last[0] == query:
             return last[1]
         shape = self._shape_of(query)
         if shape is None:
