@@ -115,3 +115,31 @@ def test_own_time_excludes_the_children():
     run.run(join)
     assert len(run.actuals) == 3
     assert run.actuals[id(join)].rows == 1
+
+
+class Fails(Given):
+    """An operator that runs another one, and fails."""
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        context.run(Given(self.solutions))
+        raise QueryLimitError("too large")
+
+
+class FallsBack(Given):
+    """An operator that runs another one where its first choice fails."""
+
+    def run(self, context: ExecutionContext) -> Solutions:
+        context.unless(lambda: context.run(Fails(self.solutions)), QueryLimitError)
+        return context.run(Given(self.solutions))
+
+
+def test_own_times_add_up_to_the_time_of_the_root_also_after_a_run_that_failed():
+    run = context()
+    one = Solutions(("x",), [(A,)])
+    root = HashJoin(FallsBack(one), FallsBack(one))
+    run.run(root)
+    operator, rows, start, end = run.runs[-1]
+    assert (operator, rows, run.running) == (root, 1, [])
+    assert len(run.actuals) == len(run.runs) == 7  # not the two that failed
+    assert all(actual.own_ns > 0 for actual in run.actuals.values())
+    assert sum(actual.own_ns for actual in run.actuals.values()) == end - start
