@@ -21,6 +21,7 @@ from hybridkg.algebra.nodes import (
     Rank,
     Union,
     children,
+    walk,
 )
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.query import ast
@@ -73,10 +74,12 @@ def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[P
 
 
 def _only(branch: Plan, read: frozenset[str]) -> Plan:
-    """A branch of a UNION without the variables that nothing reads, such as the scores of its MATCHes: the cells of
-    two branches in one column would become terms.
+    """A branch of a UNION without the variables that nothing reads, such as the scores of its MATCHes.
+
+    The entity of a score that is read stays: a rank function reads it.
     """
-    needed = branch.variables & read
+    scored = [part for part in walk(branch) if isinstance(part, Match) and part.score in read]
+    needed = branch.variables & read.union(part.match.entity.name for part in scored)
     if isinstance(branch, Fragment) or not needed or needed == branch.variables:
         return branch
     return Project(branch, tuple(sorted(needed)))
