@@ -23,6 +23,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
+from hybridkg.operators.few_texts import values_of_few
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.mixed_numbers import whole
@@ -39,9 +40,10 @@ from hybridkg.rdf.term_texts import TermsOfTexts, TermTexts
 from hybridkg.rdf.terms import XSD_BOOLEAN, BlankNode, Literal, NamedNode, Term, Triple
 
 MIN_TEXTS = 32
-"""Minimum number of distinct texts of an expression computed here. Its arrays take .15 ms whatever their length,
-and the store takes 8 us for a text (benchmarks/relational, functions of strings).
-"""
+"""Minimum number of distinct texts of an expression that is computed over bytes; fewer are computed one by one."""
+
+OF_STRINGS = STRING_FUNCTIONS | {"LANG", "CONCAT"}
+"""Functions that are computed of texts, LANG and CONCAT of few."""
 
 ROWS_PER_QUESTION = 20_000
 """VALUES rows in one query: 20,000 rows of three columns took 0.10 s and 1 MB of text on the 2-core machine."""
@@ -203,7 +205,7 @@ def _short_text_of(expression: ast.Expression) -> ExpressionText:
         variables(expression),
         next((call.base for call in calls if call.base), ""),
         any(call.function in PER_ROW for call in calls),
-        bool(calls) and all(call.function in STRING_FUNCTIONS for call in calls),
+        bool(calls) and all(call.function in OF_STRINGS for call in calls),
     )
     if len(text.text) > MAX_CACHED_LENGTH:
         raise _LongExpressionError(text)
@@ -239,6 +241,7 @@ def columns_of_expressions(
 ) -> list[Column]:
     """A column for each expression; those of the same variables are sent to Oxigraph in one query."""
     columns: dict[int, Column] = {}
+    texts = _Texts(solutions)
     together: dict[tuple[tuple[str, ...], str], list[tuple[int, ExpressionText]]] = {}
     for at, expression in enumerate(expressions):
         if isinstance(expression, ast.Var):
@@ -248,10 +251,11 @@ def columns_of_expressions(
         if text.differs_per_row:
             columns[at] = TermColumn.of(evaluate(expression, solutions.in_rows(), context))
             continue
-        numbers = NumberExpressions(solutions, lambda part: column_of(part, solutions, context))
-        column: Column | None = numbers.column(expression)
+        column: Column | None = None
+        if not text.is_of_strings or not isinstance(expression, ast.Call):
+            column = NumberExpressions(solutions, lambda part: column_of(part, solutions, context)).column(expression)
         if column is None and text.is_of_strings:
-            column = _of_texts(expression, solutions, context)
+            column = _of_texts(expression, text, texts, context)
         if column is not None:
             columns[at] = column
             continue
@@ -289,30 +293,53 @@ def _true_by_store(condition: ast.Expression, solutions: InColumns, context: Exe
     return np.array(true_rows(values.terms.tolist()), np.bool_)[values.codes]
 
 
-def _texts_read(
-    expression: ast.Expression, solutions: InColumns, context: ExecutionContext
-) -> tuple[TextFunctions, Places] | None:
-    """Functions of the texts of the only variable of an expression, and the place of each row in them; None for terms
-    without texts, and for so few that asking the store takes less time.
-    """
-    names = variables(expression)
-    column = solutions.columns.get(next(iter(names))) if len(names) == 1 else None
-    if not isinstance(column, IdColumn):
-        return None
-    distinct, place = column.each()
-    if len(distinct.ids) < MIN_TEXTS:
-        return None
+class _Texts:
+    """The terms of the columns of some solutions, each read once for all functions of them."""
+
+    def __init__(self, solutions: InColumns):
+        self._solutions = solutions
+        self._each: dict[str, tuple[IdColumn, Places] | None] = {}
+        self._cells: dict[str, list[Term | None]] = {}
+
+    def each(self, text: ExpressionText) -> tuple[IdColumn, Places] | None:
+        """The distinct terms of the only variable of an expression, and the place of each row in them; None for terms
+        that are no ids.
+        """
+        if len(text.variables) != 1:
+            return None
+        (name,) = text.variables
+        if name not in self._each:
+            column = self._solutions.columns.get(name)
+            self._each[name] = column.each() if isinstance(column, IdColumn) else None
+        return self._each[name]
+
+    def cells(self, text: ExpressionText) -> list[Term | None]:
+        """The terms of `each`."""
+        (name,) = text.variables
+        if name not in self._cells:
+            read = self.each(text)
+            self._cells[name] = [] if read is None else read[0].cells()
+        return self._cells[name]
+
+
+def _functions(distinct: IdColumn, context: ExecutionContext) -> TextFunctions:
     context.expect(TEXT_US * len(distinct.ids))
     context.meter.check()
-    return TextFunctions(distinct.texts()), place
+    return TextFunctions(distinct.texts())
 
 
-def _of_texts(expression: ast.Expression, solutions: InColumns, context: ExecutionContext) -> Column | None:
+def _of_texts(
+    expression: ast.Expression, text: ExpressionText, texts: _Texts, context: ExecutionContext
+) -> Column | None:
     """Column of a function of strings; None unless its value is certain in every row."""
-    read = _texts_read(expression, solutions, context)
+    read = texts.each(text)
     if read is None:
         return None
-    functions, place = read
+    distinct, place = read
+    if len(distinct.ids) < MIN_TEXTS:
+        values = values_of_few(expression, texts.cells(text))
+        return None if values is None else TermColumn.of(values, place)
+    functions = _functions(distinct, context)
     value = functions.value(expression)
     if value is None or not functions.is_known.all():
         return None
@@ -333,10 +360,17 @@ def _tested_texts(
     condition: ast.Expression, solutions: InColumns, context: ExecutionContext
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """(whether a condition on strings is true, whether that is certain) in each row; None for other conditions."""
-    read = _texts_read(condition, solutions, context)
+    texts, text = _Texts(solutions), text_of(condition)
+    read = texts.each(text)
     if read is None:
         return None
-    functions, place = read
+    distinct, place = read
+    if len(distinct.ids) < MIN_TEXTS:
+        values = values_of_few(condition, texts.cells(text))
+        if values is None or any(value not in (TRUE, FALSE) for value in values):
+            return None
+        return np.array([value == TRUE for value in values], np.bool_)[place], np.ones(len(place), np.bool_)
+    functions = _functions(distinct, context)
     mask = functions.truth(condition)
     return None if mask is None else (mask[place], functions.is_known[place])
 
