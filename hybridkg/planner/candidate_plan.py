@@ -11,12 +11,14 @@ from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.candidates import CandidateSetScan
+from hybridkg.operators.topk.rank_value import least_score
 from hybridkg.operators.topk.top_k_rows import RankedTop
 from hybridkg.planner.joins import joined, lowered
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import UNPRICED, RankingCosts, costs_of_plan
 from hybridkg.planner.ranking_shape import RankedPlan
 from hybridkg.planner.redundant_fragments import redundant_fragments
+from hybridkg.query import ast
 
 
 class RankingStrategy(Strategy):
@@ -65,6 +67,15 @@ def ranked_top(ranking: RankedPlan) -> RankedTop:
         exact=ranking.filters_are_in_fragments,
         optional=tuple((match.match, match.score) for match in ranking.optional),
     )
+
+
+def least_of(ranking: RankedPlan, planning: PlannerContext) -> tuple[tuple[str, float], ...]:
+    """The score below which no entity passes the FILTERs, by score variable."""
+
+    def number(expression: ast.Expression) -> float:
+        return planning.number(lambda sizes: least_score(sizes.bound(expression)))
+
+    return tuple((score, number(expression)) for score, expression in ranking.least_scores)
 
 
 def candidates_of(ranking: RankedPlan, variable: str, planning: PlannerContext) -> CandidateSetScan:

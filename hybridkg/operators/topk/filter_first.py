@@ -28,8 +28,11 @@ GROWTH = 4
 class FilterFirst(TopKRows):
     """Scores of the whole candidate set of one variable, and its best.
 
-    Exact: the score of a candidate equals that in the complete relation (law a).
+    Exact: the score of a candidate equals that in the complete relation (law a). Entities are left out that are below
+    the score that a FILTER demands (`least`, by score variable).
     """
+
+    least: tuple[tuple[str, float], ...] = ()
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k of the candidates, then the next best if those were not enough."""
@@ -44,6 +47,9 @@ class FilterFirst(TopKRows):
         ids, scores = scored(self.top.matches, ids, context)
         if not candidates.unrestricted:
             context.record_count(JOINED, len(ids))
+        for name, least in () if self.top.functions else self.least:
+            keeps = scores[name] >= least
+            ids, scores = ids[keeps], {score: values[keeps] for score, values in scores.items()}
         context.record_detail(self, **details, matching=len(ids))
         for match, score in self.top.optional:
             scores[score] = where_present(match, ids, context)

@@ -18,8 +18,11 @@ from hybridkg.operators.topk.top_k_rows import TopKRows
 class FilteredTopK(TopKRows):
     """The index's best k among the candidates of one variable, by one MATCH without TOP.
 
-    Exact: entities outside the candidate set are left out, never scored 0 (law c).
+    Exact: entities outside the candidate set are left out, never scored 0 (law c). It ends below the score that a
+    FILTER demands (`least`, by score variable).
     """
+
+    least: tuple[tuple[str, float], ...] = ()
 
     def slices(self, context: ExecutionContext) -> Iterator[RelationPrefix]:
         """The best k of the candidates, then the next best if those were not enough."""
@@ -38,9 +41,10 @@ class FilteredTopK(TopKRows):
             context.record_detail(self, **details, read=len(ids))
             if len(ids) <= end and among is not None:
                 context.record_count(JOINED, len(ids))
-            bound = float(self.top.value.of({score: scores[end]}, {})) if len(ids) > end else -np.inf
+            is_last = len(ids) <= end or any(scores[end] < least for _, least in self.least)
+            bound = -np.inf if is_last else float(self.top.value.of({score: scores[end]}, {}))
             relations = {score: (ids[begin:end], scores[begin:end])}
             yield RelationPrefix(relations, bound, self.top.ties_follow(candidates.variable))
-            if len(ids) <= end:
+            if is_last:
                 return
             begin, end = end, GROWTH * end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filter_first import FilterFirst as Operator
-from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, least_of, ranked_top, rest_of
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import RankingCosts
 from hybridkg.planner.ranking_shape import RankedPlan
@@ -24,7 +24,7 @@ class FilterFirstStrategy(RankingStrategy):
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         candidates = candidates_of(ranking, ranking.variables[0], planning)
-        return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,))
+        return Operator(rest_of(ranking, planning), ranked_top(ranking), (candidates,), least_of(ranking, planning))
 
 
 FILTER_FIRST = FilterFirstStrategy()

@@ -12,13 +12,11 @@ from hybridkg.operators.topk.filter_first import FilterFirst
 from hybridkg.operators.topk.filtered_topk import FilteredTopK
 from hybridkg.operators.topk.rank_first import DEEPER, MIN_DEPTH
 from hybridkg.operators.topk.rank_first import RankFirst as Operator
-from hybridkg.operators.topk.rank_value import least_score
 from hybridkg.operators.topk.top_k_rows import TopKRows
-from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, ranked_top, rest_of
+from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, least_of, ranked_top, rest_of
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import ALMOST, RankingCosts, costs_of, costs_of_plan, mean
 from hybridkg.planner.ranking_shape import RankedPlan
-from hybridkg.query import ast
 
 
 class RankFirstStrategy(RankingStrategy):
@@ -96,16 +94,12 @@ def best_first_of(ranking: RankedPlan, planning: PlannerContext) -> PhysicalOper
     """Operator that reads the ranked lists of one variable best first."""
     candidates = (candidates_of(ranking, ranking.variables[0], planning),)
     rest, top = rest_of(ranking, planning), ranked_top(ranking)
-    least = tuple((score, _least(number, planning)) for score, number in ranking.least_scores)
+    least = least_of(ranking, planning)
     if candidates[0].unrestricted or not planning.switching:
         return Operator(rest, top, candidates, least=least)
-    instead: list[TopKRows] = [FilterFirst(rest, top, candidates)]
+    instead: list[TopKRows] = [FilterFirst(rest, top, candidates, least)]
     budgets = [planning.number(lambda sizes: costs_of(ranking, sizes).filter_first.estimate)]
     if ranking.by_one_match and ranking.scored[0].match.top is None:
-        instead.append(FilteredTopK(rest, top, candidates))
+        instead.append(FilteredTopK(rest, top, candidates, least))
         budgets.append(planning.number(lambda sizes: costs_of(ranking, sizes).filtered_topk.estimate))
     return Operator(rest, top, candidates, tuple(instead), tuple(budgets), least)
-
-
-def _least(number: ast.Expression, planning: PlannerContext) -> float:
-    return planning.number(lambda sizes: least_score(sizes.bound(number)))
