@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hybridkg.operators.column_groups import ColumnGroups, Divide
+from hybridkg.operators.column_groups import ColumnGroups, Divide, order_of_sums
 from hybridkg.operators.columns import Column, InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate, true_in_columns
@@ -81,6 +81,8 @@ class PlainGroups:
         rows = self.with_inputs(columns_of(solutions, context.made), context)
         if rows is None:
             return None
+        if summed_by is not None:  # the inputs have no place in the order
+            summed_by = order_of_sums(summed_by, solutions.variables)
         groups = ColumnGroups.of(rows, self.keys, summed_by=summed_by, only_exact=context.declines, counts=counts)
         computed = groups.computed(self.aggregates, divide_in(context))
         return None if computed is None else self.projected(computed, context)

@@ -60,8 +60,8 @@ class ColumnGroups:
         group: int[rows], group number of each row, in the order of the keys.
         first: int[groups], first row of each; empty for the one group of no rows.
         count: number of groups.
-        summed_by: variables in whose term order numbers are summed, before the other variables by name; None for the
-            order of the rows.
+        summed_by: variables in whose term order numbers are summed, all that the rows have; None for the order of the
+            rows.
         only_exact: whether a sum of doubles that depends on the order is declined.
         times: float64[rows], for how many equal rows each one stands; None for itself alone.
     """
@@ -249,8 +249,8 @@ class ColumnGroups:
         # Keys in several forms (1 and 01) are one group, but different terms.
         names = [
             name
-            for name in order_of_sums(self.summed_by, columns)
-            if name not in self.keys or isinstance(columns[name], TermColumn)
+            for name in self.summed_by
+            if name in columns and (name not in self.keys or isinstance(columns[name], TermColumn))
         ]
         keys = [columns[name].order(total=True) for name in names]
         return ALL if not keys or is_sorted(keys) else lexical_order(keys)

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hybridkg.operators.text_functions import INTEGER, INTEGERS, SIMPLE
+from hybridkg.operators.text_functions import INTEGER, INTEGERS, MAX_STEPS, SIMPLE
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD_STRING, Literal, NamedNode, Term
 
@@ -65,8 +65,8 @@ def _value(expression: ast.Expression, term: Term | None) -> str | int | bool:
             return _compared(op, _value(left, term), _value(right, term))
         case ast.Binary(op, left, right) if op in ARITHMETIC:
             a, b = _value(left, term), _value(right, term)
-            if type(a) is int and type(b) is int:
-                return ARITHMETIC[op](a, b)
+            if type(a) is int and type(b) is int and abs(number := ARITHMETIC[op](a, b)) <= MAX_STEPS:
+                return number
     raise _UnknownError
 
 
@@ -111,7 +111,7 @@ def _called(name: str, arguments: list[Any]) -> str | int | bool:
         case "SUBSTR", [str(text), int(first)] if first > 0:
             return text[first - 1 :]
         case "SUBSTR", [str(text), int(first), int(length)] if first > 0:
-            return text[first - 1 : first - 1 + length]
+            return text[first - 1 : first - 1 + max(length, 0)]
         case "CONTAINS", [str(text), str(part)]:
             return part in text
         case "STRSTARTS", [str(text), str(part)]:

@@ -172,7 +172,7 @@ class _Evaluation:
     def _operation(self, expression: ast.Expression) -> NumberValues:
         match expression:
             case ast.Lit(lexical, INTEGER.value) if PLAIN_INTEGER.fullmatch(lexical):
-                return self._constant(float(lexical), WHOLE)
+                return self._constant(float(int(lexical)), WHOLE)
             case ast.Lit(lexical, XSD_DOUBLE.value) if PLAIN_DOUBLE.fullmatch(lexical):
                 return self._constant(float(lexical), DOUBLE)
             case ast.Lit("true" | "false" as lexical, XSD_BOOLEAN.value):
@@ -269,7 +269,8 @@ class _Evaluation:
         if (inner.kinds == OTHER).any():
             raise _DeclinedError
         kinds = np.where(inner.kinds == TRUTH, np.uint8(NO_NUMBER), inner.kinds)
-        return NumberValues(-inner.numbers if op == "-" else inner.numbers, kinds)
+        numbers = -inner.numbers if op == "-" else inner.numbers
+        return NumberValues(np.where(kinds == WHOLE, numbers + 0.0, numbers), kinds)  # an integer is never -0
 
     def _computed(self, op: str, left: NumberValues, right: NumberValues) -> NumberValues:
         is_error = ~(left.is_number & right.is_number)
@@ -278,6 +279,7 @@ class _Evaluation:
         if not (is_error | is_double | is_whole).all():
             raise _DeclinedError
         numbers = ARITHMETIC[op](left.numbers, right.numbers)
+        numbers = np.where(is_double, numbers, numbers + 0.0)  # an integer is never -0
         exact = is_whole & ~is_error
         if exact.any() and not float(np.abs(numbers[exact]).max()) < EXACT:
             raise _DeclinedError

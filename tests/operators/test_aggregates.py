@@ -35,6 +35,7 @@ PLAIN = [
     "SELECT (SUM(DISTINCT ?b) AS ?x) { } GROUP BY ?a",
     "SELECT (SUM(DISTINCT ?s) AS ?x) (AVG(DISTINCT ?s) AS ?y) (MAX(DISTINCT ?t) AS ?high) { } GROUP BY ?b",
     "SELECT (SUM(?s + 1) AS ?x) { } GROUP BY ?b",
+    "SELECT (SUM(COALESCE(?t, 1)) AS ?x) (COUNT(DISTINCT ?s) AS ?n) { } GROUP BY ?a",
     "SELECT ?k { } GROUP BY (STR(?a) AS ?k)",
     "SELECT (SUM(?a) AS ?x) (AVG(?a) AS ?y) (MIN(?a) AS ?low) (MAX(?b) AS ?high) { } GROUP BY ?b",
     "SELECT (COUNT(?a + 1) AS ?x) (AVG(STRLEN(STR(?a))) AS ?y) { }",

@@ -55,7 +55,7 @@ def constant(draw: random.Random) -> str:
 
 def string(draw: random.Random, depth: int) -> str:
     inner = "?x" if depth <= 0 else string(draw, depth - 1)
-    size = draw.choice(["", f", {draw.randrange(4)}", f", {draw.randrange(4)}", ", 1e0"])
+    size = draw.choice(["", f", {draw.randrange(4)}", f", {draw.randrange(4)}", ", 1e0", ", STRLEN(?x) - 3"])
     kinds = [
         "?x",
         "STR(?x)",
@@ -142,6 +142,7 @@ def test_few_plain_texts_need_no_store() -> None:
     for written in ("STRLEN(?x)", "SUBSTR(?x, 2, 3)", "LANG(?x)", "STRBEFORE(?x, ' ')", "CONCAT(?x, '!')", "?x < 'm'"):
         assert values_of_few(parsed(written), terms) is not None, written
     assert values_of_few(parsed("UCASE(?x)"), terms) is None
+    assert values_of_few(parsed("STRLEN(?x) * 999999999 * 999999999 * 9"), terms) is None  # an error beyond int64
     assert values_of_few(parsed("STRLEN(?x)"), [Literal(7)]) is None
 
 
