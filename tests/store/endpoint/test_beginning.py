@@ -237,7 +237,7 @@ def test_what_statistics_know_or_expect_to_be_large_is_not_begun(asked_kb, monke
 @pytest.mark.parametrize("values", [0, 1, 2])
 def test_a_beginning_that_contradicts_statistics_is_believed(values):
     begun = PrefixSample(values, values, False)
-    assert cardinality.in_store(begun, 100.0, Cardinality(0.0, 1.0, 1.0)) == Cardinality(0.0, values, values)
+    assert cardinality.sampled_size(begun, 100.0, Cardinality(0.0, 1.0, 1.0)) == Cardinality(0.0, values, values)
 
 
 def test_statistics_stay_where_the_projection_does_not(asked_kb):
