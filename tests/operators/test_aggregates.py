@@ -111,6 +111,17 @@ def test_doubles_are_summed_in_the_order_of_the_ranked_entity_wherever_its_rows_
     assert run(group_rows(text, rows, (name,))) == want
 
 
+@pytest.mark.parametrize("more", ["", "(COUNT(DISTINCT ?b) AS ?n)"])
+def test_a_computed_input_has_no_place_in_the_order_of_a_sum(more):
+    # In the order of ?t, -1 - 1 - 1e16 is -10000000000000002; in the order of the differences, each -1 is lost.
+    rows = [(NamedNode("e:1"), NamedNode("e:2"), double(0.0), double(value)) for value in (1.0, 1e16, 1.0)]
+    operator = group_rows(f"SELECT (SUM(?s - ?t) AS ?x) {more} {{ }} GROUP BY ?a", rows, ("a",))
+    with patch.object(PlainGroups, "groups", lambda *_, **__: None):
+        want = run(operator)
+    assert float(want.rows[0][want.variables.index("x")].value) == -10000000000000002.0
+    assert run(operator) == want
+
+
 def test_a_double_has_the_digits_of_oxigraph_where_two_forms_are_as_short():
     assert written(2.0**-25).value == "0.000000029802322387695313"  # repr: 2.9802322387695312e-08
     rows = [(NamedNode("e:1"), None, double(0.0), double(0.0)), (NamedNode("e:1"), None, double(2.0**-24), double(0.0))]
