@@ -7,18 +7,12 @@ ASCII, which depend on the version of Unicode, and literals that are no plain te
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from hybridkg.operators.text_functions import INTEGER, INTEGERS, MAX_STEPS, SIMPLE
+from hybridkg.operators.text_functions import ARITHMETIC, COMPARISONS, INTEGER, INTEGERS, MAX_STEPS, SIMPLE
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD_STRING, Literal, NamedNode, Term
-
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
-}  # fmt: skip
-ARITHMETIC: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 class _UnknownError(Exception):
@@ -65,7 +59,7 @@ def _value(expression: ast.Expression, term: Term | None) -> str | int | bool:
             return _compared(op, _value(left, term), _value(right, term))
         case ast.Binary(op, left, right) if op in ARITHMETIC:
             a, b = _value(left, term), _value(right, term)
-            if type(a) is int and type(b) is int and abs(number := ARITHMETIC[op](a, b)) <= MAX_STEPS:
+            if type(a) is int and type(b) is int and abs(number := int(ARITHMETIC[op](a, b))) <= MAX_STEPS:
                 return number
     raise _UnknownError
 
@@ -94,11 +88,13 @@ def _truth(expression: ast.Expression, term: Term | None) -> bool:
 def _compared(op: str, left: Any, right: Any) -> bool:
     """Texts are compared by code points."""
     if type(left) is type(right) and type(left) in (str, int):
-        return COMPARISONS[op](left, right)
+        return bool(COMPARISONS[op](left, right))
     raise _UnknownError
 
 
 def _called(name: str, arguments: list[Any]) -> str | int | bool:
+    if any(type(argument) is bool for argument in arguments):  # which Python takes for an integer
+        raise _UnknownError
     match name, arguments:
         case "STRLEN", [str(text)]:
             return len(text)

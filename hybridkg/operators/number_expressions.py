@@ -9,10 +9,11 @@ cast to a double by Oxigraph as well. Errors are those of section 17.2: an unbou
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from numpy.typing import NDArray
 from hybridkg.operators.column_groups import EXACT, INTEGER, whole_numbers
 from hybridkg.operators.columns import Column, InColumns, TermColumn
 from hybridkg.operators.mixed_numbers import DOUBLE, NO_NUMBER, WHOLE, kinds_of, mixed, whole, written
+from hybridkg.operators.text_functions import ARITHMETIC as INTEGER_ARITHMETIC
+from hybridkg.operators.text_functions import COMPARISONS
 from hybridkg.query import ast
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.walk import variables
@@ -34,12 +37,7 @@ OTHER, TRUTH = 3, 4
 """Kinds of values beside those of MixedNumbers: a number of another datatype, as the double that promotion makes of it,
 and true or false, as 1 or 0."""
 
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide
-}  # fmt: skip
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
-}  # fmt: skip
+ARITHMETIC = {**INTEGER_ARITHMETIC, "/": operator.truediv}
 
 PLAIN_INTEGER = re.compile("-?[0-9]{1,15}")
 PLAIN_DOUBLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}")

@@ -8,6 +8,7 @@ here is an error, so the logic of SPARQL has two values.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -50,10 +51,11 @@ INEXACT = frozenset((XSD + "decimal", XSD + "double"))
 """Types of numbers that are compared only: they are no place of SUBSTR, and what is computed from them no integer."""
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
 }  # fmt: skip
 FLIPPED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+"""Of numbers and of arrays."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,9 @@ def constant(draw: random.Random) -> str:
 
 def string(draw: random.Random, depth: int) -> str:
     inner = "?x" if depth <= 0 else string(draw, depth - 1)
-    size = draw.choice(["", f", {draw.randrange(4)}", f", {draw.randrange(4)}", ", 1e0", ", STRLEN(?x) - 3"])
+    size = draw.choice(
+        ["", f", {draw.randrange(4)}", f", {draw.randrange(4)}", ", 1e0", ", STRLEN(?x) - 3", ", STRLEN(?x) > 2"]
+    )
     kinds = [
         "?x",
         "STR(?x)",
