@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hybridkg.errors import EndpointError, HybridkgError, QueryWarning, Span, UnknownNameError
+from hybridkg.interfaces.graph_index import GraphIndex
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_index import FieldChoice, TermStatistics, TextIndex, TextQuery
 from hybridkg.interfaces.vector_index import VectorIndex, VectorQuery
@@ -54,7 +55,7 @@ class Advisor:
         vectors: the vector index, None where there is none.
         counted: whether statistics prove that a "class" or "predicate" of an IRI occurs.
         other_encoder: why the vectors are not those that kb.toml names, in words; empty where they are.
-        object_kinds: the kinds of the objects of a predicate, None where they are not known (interfaces.graph_index).
+        graph: the projection, None where there is none.
     """
 
     def __init__(
@@ -65,16 +66,16 @@ class Advisor:
         vectors: VectorIndex | None = None,
         counted: Callable[[str, str], bool] = lambda kind, iri: False,
         other_encoder: str = "",
-        object_kinds: ObjectKinds = lambda predicate: None,
+        graph: GraphIndex | None = None,
     ):
-        self._object_kinds = object_kinds
+        self._object_kinds: ObjectKinds = (lambda predicate: None) if graph is None else graph.object_kinds
         self._kinds: dict[str, frozenset[str] | None] = {}
         self._other_encoder = other_encoder
         self._store, self._text, self._quads, self._vectors = store, text, quads, vectors
         self._counted = counted
         self._occurring: dict[tuple[str, str], bool] = {}
         self._languages: dict[str, bool] = {}
-        self._constants = ConstantAdvisor(store)
+        self._constants = ConstantAdvisor(store, graph)
 
     def texts(
         self, matches: Sequence[ast.RankedItem], has_words: Callable[[ast.RankedItem], bool] = lambda match: False

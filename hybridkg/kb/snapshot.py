@@ -272,22 +272,16 @@ class Snapshot:
     @cached_property
     def advisor(self) -> Advisor:
         """Warnings about names and texts that do not occur."""
-        object_kinds = (lambda predicate: None) if self.graph is None else self.graph.object_kinds
         if not self.endpoint:  # a request to a local store is faster than reading statistics
             return Advisor(
-                self.store,
-                self.text,
-                self.quads,
-                self.vectors,
-                other_encoder=self._other_encoder,
-                object_kinds=object_kinds,
+                self.store, self.text, self.quads, self.vectors, other_encoder=self._other_encoder, graph=self.graph
             )
 
         def counted(kind: str, iri: str) -> bool:
             found = self.statistics
             return found is not None and (iri in found.classes if kind == "class" else found.predicate(iri) is not None)
 
-        return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder, object_kinds)
+        return Advisor(self.store, self.text, self.quads, self.vectors, counted, self._other_encoder, self.graph)
 
     @cached_property
     def endpoint(self) -> str:

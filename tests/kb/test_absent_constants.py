@@ -10,9 +10,11 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import EndpointError
+from hybridkg.kb.absent_constants import ConstantAdvisor
 from hybridkg.kb.parsed_query import ParsedQuery
+from hybridkg.query.constants import constant
 from hybridkg.query.parameters.bind import bind
-from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
@@ -237,6 +239,33 @@ def test_an_endpoint_that_refuses_a_look_up_takes_no_answer_away(films, monkeypa
 
     monkeypatch.setattr(OxigraphStore, "ask", ask)
     assert warned(films, "SELECT * { ?x rdfs:label 'not asked before' }") == []
+
+
+def test_a_constant_that_the_projection_has_costs_no_request(films, monkeypatch):
+    asked = []
+    monkeypatch.setattr(OxigraphStore, "ask", lambda _, sparql, *more: asked.append(sparql))
+    assert warned(films, "SELECT * { ?x :genre :Drama ; :year 1968 . :Alien :year ?x }") == []
+    assert asked == []
+
+
+def test_the_projection_and_the_store_find_the_same_constants(films):
+    snapshot = films._current_session().snapshot
+    by_store, by_both = ConstantAdvisor(snapshot.store), ConstantAdvisor(snapshot.store, snapshot.graph)
+    triples = [quad.triple for quad in snapshot.store.quads()]
+    nodes = {term for one in triples for term in (one.subject, one.object)} | {
+        Literal("01979", datatype=NamedNode(rdflib.XSD.integer)),
+        Literal("1979.0", datatype=NamedNode(rdflib.XSD.decimal)),
+        NamedNode("x:none"),
+    }
+    sought = [constant(term) for term in sorted(nodes, key=str) if not isinstance(term, BlankNode)]
+    found = set()
+    for predicate in sorted({one.predicate.value for one in triples}):
+        for place in ("subject", "object"):
+            for node in sought:
+                expected = by_store._lookup(place, predicate, node)
+                assert by_both._lookup(place, predicate, node) == expected, (place, predicate, node)
+                found.add(expected.occurs)
+    assert found == {False, True}
 
 
 def test_many_values_are_compared_in_a_moment(tmp_path, within):
