@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,16 +82,26 @@ class Projection:
         self._terms = PredicateTerms(columns)
         self._relations = Relations(columns)
         self._tests: dict[Test, IdTest] = {}
-        self._prepared: dict[int, tuple[AskedPattern, Prepared | None]] = {}
+        self._prepared: dict[int, tuple[Pattern, Prepared | None]] = {}
         self._templates: dict[int, NodeTemplate] = {}
 
     def compile(self, pattern: AskedPattern) -> Prepared | None:
-        """Cached, because a plan that runs again compiles the same patterns."""
+        """Cached, because a plan that runs again compiles the same patterns: by the identity of a pattern, or in one
+        with values, of which each question has its own.
+        """
+        if isinstance(pattern, BoundPattern):
+            for index, compiled in pattern.compiled:
+                if index is self:
+                    return cast("Prepared | None", compiled)
+            node = self._bound(pattern)
+            prepared = None if node is None else Prepared(node, self._max_rows)
+            pattern.compiled.append((self, prepared))
+            return prepared
         key = id(pattern)
         cached = self._prepared.get(key)
         if cached is not None:
             return cached[1]
-        node = self._bound(pattern) if isinstance(pattern, BoundPattern) else self._node(pattern)
+        node = self._node(pattern)
         prepared = None if node is None else Prepared(node, self._max_rows)
         if len(self._prepared) >= MAX_PREPARED:
             self._prepared.clear()

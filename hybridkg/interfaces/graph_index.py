@@ -256,10 +256,12 @@ class BoundPattern:
     Args:
         template: the pattern.
         values: the term of each parameter by its number; None for one that is not in the pattern.
+        compiled: what an index has compiled of it, which a plan that runs again finds here.
     """
 
     template: Pattern
     values: tuple[Term | None, ...]
+    compiled: list[tuple[GraphIndex, PreparedPattern | None]] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def whole(self) -> Pattern:

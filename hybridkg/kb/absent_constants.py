@@ -18,7 +18,7 @@ from hybridkg.errors import QueryWarning
 from hybridkg.interfaces.graph_index import BoundPattern, GraphIndex, PredicatePath, Scan, TermParameter, Variable
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.parameter import UnboundParameterError
-from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.clock_cache import ClockCache
 from hybridkg.kb.occurrence import occurs_in_a_graph
 from hybridkg.query import ast
 from hybridkg.query.constants import term_of_constant
@@ -79,9 +79,9 @@ class ConstantAdvisor:
 
     def __init__(self, store: GraphStore, graph: GraphIndex | None = None):
         self._store, self._graph = store, graph
-        self._scans: LruCache[tuple[str, str], Scan] = LruCache(MAX_PREDICATES)
-        self._values: LruCache[tuple[str, str], Values] = LruCache(MAX_PREDICATES)
-        self._found: LruCache[tuple[str, str, Hashable], Found] = LruCache(MAX_CONSTANTS)
+        self._scans: ClockCache[tuple[str, str], Scan] = ClockCache(MAX_PREDICATES)
+        self._values: ClockCache[tuple[str, str], Values] = ClockCache(MAX_PREDICATES)
+        self._found: ClockCache[tuple[str, str, Hashable], Found] = ClockCache(MAX_CONSTANTS)
 
     def warning(self, end: End, prefixes_of: Callable[[], Mapping[str, str]]) -> QueryWarning | None:
         """A warning where no triple has the constant as the subject or the object of its predicate, which a triple has;

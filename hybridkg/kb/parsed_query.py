@@ -18,7 +18,7 @@ from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import HybridkgError
 from hybridkg.interfaces.parameter import UnboundParameterError
-from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.clock_cache import ClockCache
 from hybridkg.kb.query_template import BoundQuery, OwnWording, QueryTemplate
 from hybridkg.query import ast
 from hybridkg.query.checks.check import check
@@ -52,7 +52,7 @@ class CheckedTree:
 
     def __init__(self, written: ast.Query, constants: int = 0):
         self.written, self._constants = written, constants
-        self._templates: LruCache[Signature, QueryTemplate] = LruCache(MAX_SIGNATURES)
+        self._templates: ClockCache[Signature, QueryTemplate] = ClockCache(MAX_SIGNATURES)
         self._plain: QueryTemplate | None = None  # the one without parameters of a signature
 
     @cached_property

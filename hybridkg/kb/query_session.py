@@ -13,8 +13,8 @@ from hybridkg.errors import HybridkgError, QueryWarning, SourceName, Span, Stora
 from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.kb.absent_constants import ends_of
 from hybridkg.kb.blank_aggregates import MAX_WARNINGS, aggregate_columns
+from hybridkg.kb.clock_cache import ClockCache
 from hybridkg.kb.labels import Labels
-from hybridkg.kb.lru_cache import LruCache
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.kb.query_template import BoundQuery, QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
@@ -44,6 +44,8 @@ PlanKey = tuple[QueryTemplate, Hashable, int | None, str | None, int]
 chosen again.
 """
 
+TemplateKey = tuple[QueryTemplate, int | None, str | None]
+"""(template, limit, strategy)."""
 
 Prefixes = tuple[tuple[str, str], ...]
 
@@ -63,11 +65,9 @@ class QuerySession:
         self.snapshot, self._folder = snapshot, folder
         self._labels = Labels(snapshot.store, snapshot.profile.labels if snapshot.profile else LABEL_PREDICATES)
         self._stale_indexes, self._generation = snapshot.generation.behind(), snapshot.generation.name
-        self._plans: LruCache[PlanKey, PhysicalPlan] = LruCache(MAX_PLANS)
-        self._templates: LruCache[tuple[QueryTemplate, int | None, str | None], tuple[Plan, PlanTemplate]] = LruCache(
-            MAX_PLANS
-        )
-        self._names: LruCache[tuple[QueryTemplate, Prefixes, Kinds], NameWarnings] = LruCache(MAX_PLANS)
+        self._plans: ClockCache[PlanKey, PhysicalPlan] = ClockCache(MAX_PLANS)
+        self._templates: ClockCache[TemplateKey, tuple[Plan, PlanTemplate]] = ClockCache(MAX_PLANS)
+        self._names: ClockCache[tuple[QueryTemplate, Prefixes, Kinds], NameWarnings] = ClockCache(MAX_PLANS)
 
     def bind(self, text: ParsedQuery, params: Parameters | None, *, services: bool) -> BoundQuery:
         """The query with values for its parameters, as a logical plan; `services` allows SERVICE.
@@ -88,7 +88,8 @@ class QuerySession:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._chosen(request, limit, strategy)
-            self._plans.put(key, plan)
+            # A template makes the next plan for these values in .1 ms.
+            (self._plans.put_repeated if request.values else self._plans.put)(key, plan)
         return plan
 
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hybridkg.errors import HybridkgError, QueryWarning, Span, UserError
 from hybridkg.interfaces.parameter import UnboundParameterError
-from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.clock_cache import ClockCache
 from hybridkg.kb.parsed_query import NO_PARAMETERS, CheckedTree, Parameters, ParsedQuery, signed_parameters
 from hybridkg.kb.query_template import BoundQuery, QueryTemplate
 from hybridkg.query import ast
@@ -162,7 +162,7 @@ class SharedText(ParsedQuery):
         return [*boundaries(self.text)]
 
 
-_TEXTS: LruCache[tuple[str, KnownPrefixes], ParsedQuery] = LruCache(MAX_TEXTS)
+_TEXTS: ClockCache[tuple[str, KnownPrefixes], ParsedQuery] = ClockCache(MAX_TEXTS)
 """By text and the prefixes that it need not declare: knowledge bases may keep different ones."""
 
 
@@ -182,7 +182,7 @@ class FixedConstants:
         return itemgetter(*self.numbers) if self.numbers else lambda constants: ()
 
 
-_FIXED: LruCache[object, FixedConstants] = LruCache(MAX_TEXTS)
+_FIXED: ClockCache[object, FixedConstants] = ClockCache(MAX_TEXTS)
 """By the key of a shape."""
 
 NO_TREE = FixedConstants()
@@ -194,7 +194,7 @@ its template take; many texts stay the only one of their shape. PostgreSQL plans
 considers a generic plan.
 """
 
-_SHARED: LruCache[object, SharedQuery] = LruCache(MAX_TEXTS)
+_SHARED: ClockCache[object, SharedQuery] = ClockCache(MAX_TEXTS)
 """Shared trees, by the fixed constants of their shape and the values of these."""
 
 
@@ -210,9 +210,11 @@ def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPref
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
     parsed = _TEXTS.get((text, prefixes))
     if parsed is None:
-        parsed = _by_shape(text, prefixes) or ParsedQuery(text, name, prefixes)
+        parsed = shared = _by_shape(text, prefixes)
+        if parsed is None:
+            parsed = ParsedQuery(text, name, prefixes)
         if len(text) <= MAX_SHARED_LENGTH:
-            _TEXTS.put((text, prefixes), parsed)
+            (_TEXTS.put if shared is None else _TEXTS.put_repeated)((text, prefixes), parsed)
     return parsed
 
 

@@ -21,7 +21,7 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.errors import ParameterError, QuerySyntaxError, SourceName
 from hybridkg.interfaces.graph_index import BoundPattern
 from hybridkg.interfaces.parameter import Parameter
-from hybridkg.kb.lru_cache import LruCache
+from hybridkg.kb.clock_cache import OFFERED, ClockCache
 from hybridkg.kb.parsed_query import ParsedQuery
 from hybridkg.kb.shared_text import query_text
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -412,7 +412,7 @@ def test_a_changed_file_of_settings_counts_at_once(tmp_path):
 
 
 def test_texts_are_remembered_up_to_a_number_and_a_length():
-    recent: LruCache[int, str] = LruCache(2)
+    recent: ClockCache[int, str] = ClockCache(2)
     for n in range(5):
         recent.put(n, str(n))
         recent.get(3)
@@ -421,6 +421,15 @@ def test_texts_are_remembered_up_to_a_number_and_a_length():
     assert [recent.get(n) for n in range(3, 6)] == [None, "4", "5"]
     recent.put(4, "four")
     assert [recent.get(n) for n in range(3, 6)] == [None, "four", "5"]
+
+    repeated: ClockCache[int, int] = ClockCache(2)
+    for _ in range(2):
+        repeated.put_repeated(7, 7)
+    for n in range(10_000):  # a key that does not repeat takes no place of one that does
+        repeated.put_repeated(n + 10, n)
+    assert repeated.get(7) == 7
+    assert len(repeated._items) == 1
+    assert len(repeated._offered) <= OFFERED * 2
     long = "SELECT * { ?s ?p ?o } #" + "x" * 20_000
     assert query_text(long) is not query_text(long)
     assert query_text("SELECT * { ?s ?p ?o }") is query_text("SELECT * { ?s ?p ?o }")
