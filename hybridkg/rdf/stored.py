@@ -7,11 +7,17 @@ from typing import TypeVar, cast
 
 from pyoxigraph import Quad, QuerySolutions, Store
 
-from hybridkg.rdf.terms import Literal, NamedNode, Triple
+from hybridkg.rdf.terms import XSD, Literal, NamedNode, Triple
 
 TermT = TypeVar("TermT", bound=Literal | Triple)
 
 _ANY = NamedNode("x:any")
+
+NUMBERS = frozenset(XSD + name for name in ("integer", "decimal", "double", "float"))
+"""Datatypes of which every few digits are a value: asking Oxigraph takes 20 us."""
+
+MAX_PLAIN_DIGITS = 18
+"""Digits whose number always is below 2^63, the limit of Oxigraph's integers."""
 
 
 def as_stored(term: TermT) -> TermT:
@@ -46,6 +52,8 @@ def is_value(text: str, datatype: str) -> bool:
     >>> is_value("2024-02-29", date), is_value("2025-02-29", date)
     (True, False)
     """
+    if datatype in NUMBERS and text.isascii() and text.isdigit() and len(text) <= MAX_PLAIN_DIGITS:
+        return True
     return _has_value(f"{NamedNode(datatype)}({Literal(text)})")
 
 
