@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from hybridkg.errors import Span
@@ -88,6 +89,7 @@ def _fields_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return names
 
 
+@cache
 def _only_assigns(kind: type) -> bool:
     """Whether the constructor of a dataclass does nothing but set its fields, in the dictionary of the object.
 
@@ -112,6 +114,13 @@ def _only_assigns(kind: type) -> bool:
         and not any(vars(base).get("__slots__") for base in kind.__mro__)  # those of ABC are empty
         and all(one.init or one.default_factory is not MISSING for one in fields(kind))
     )
+
+
+@cache
+def _first_values(kind: type) -> list[tuple[str, Callable[[], Any]]]:
+    """The fields of a dataclass that its constructor does not take, with what makes their first values."""
+    no_init = [one for one in fields(kind) if not one.init]
+    return [(one.name, one.default_factory) for one in no_init if one.default_factory is not MISSING]
 
 
 class _Step(NamedTuple):
@@ -250,9 +259,8 @@ class Substitution:
         if isinstance(make, type) and _only_assigns(make):
             names, by_name = _FIELDS[make]
             fields_of_tree = dict(zip(names, parts, strict=True)) | {name: named[name] for name in by_name}
-            no_init = [one for one in fields(make) if not one.init]
-            fresh = [(one.name, one.default_factory) for one in no_init if one.default_factory is not MISSING]
-            return _Step(0, make, fields_of_tree, None, [(names[at], place) for at, place in found], fresh)
+            open_fields = [(names[at], place) for at, place in found]
+            return _Step(0, make, fields_of_tree, None, open_fields, _first_values(make))
         return _Step(0, make, [*parts], named, found)
 
 
