@@ -18,7 +18,7 @@ from hybridkg.operators.mixed_numbers import DOUBLE, WHOLE, MixedNumbers, mixed,
 from hybridkg.operators.multiplicity import multiplicities
 from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
-from hybridkg.rdf.terms import XSD, XSD_DOUBLE, Literal, NamedNode, Term, double
+from hybridkg.rdf.terms import XSD, XSD_DECIMAL, XSD_DOUBLE, Literal, NamedNode, Term, double
 from hybridkg.storage.distinct import sorted_distinct
 
 MAX_REPEATED = 1 << 27
@@ -36,7 +36,7 @@ SCALES = (1.0, 2.0**10, 2.0**20)
 PLAIN_DOUBLE = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 """Doubles that Oxigraph and Python parse alike."""
 
-INTEGER, DECIMAL = NamedNode(XSD + "integer"), NamedNode(XSD + "decimal")
+INTEGER, DECIMAL = NamedNode(XSD + "integer"), XSD_DECIMAL
 
 PLAIN = {INTEGER: re.compile(r"[+-]?[0-9]+"), DECIMAL: re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")}
 """Integers and decimals that Oxigraph and Python parse alike; others are ill-typed, or are left to Oxigraph."""

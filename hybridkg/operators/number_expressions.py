@@ -28,7 +28,7 @@ from hybridkg.query.constants import term_of_constant
 from hybridkg.query.walk import variables
 from hybridkg.rdf.order import NUMERIC
 from hybridkg.rdf.term_texts import IRI_KIND
-from hybridkg.rdf.terms import XSD_BOOLEAN, XSD_DOUBLE, Literal, Term
+from hybridkg.rdf.terms import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, Literal, Term
 from hybridkg.storage.distinct import sorted_distinct
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -41,6 +41,9 @@ ARITHMETIC = {**INTEGER_ARITHMETIC, "/": operator.truediv}
 
 PLAIN_INTEGER = re.compile("-?[0-9]{1,15}")
 PLAIN_DOUBLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}")
+PLAIN_DECIMAL = re.compile(r"[+-]?(?=[0-9.]{2,16}$)[0-9]*\.[0-9]+")
+"""Decimals of at most 15 digits. Oxigraph promotes one by dividing its digits by a power of ten: both are exact
+doubles, so the quotient is the double nearest to the decimal, which is what Python reads. To ask it takes 150 us."""
 
 AsColumn = Callable[[ast.Expression], Column]
 """Column of an expression as Oxigraph evaluates it."""
@@ -173,6 +176,8 @@ class _Evaluation:
                 return self._constant(float(int(lexical)), WHOLE)
             case ast.Lit(lexical, XSD_DOUBLE.value) if PLAIN_DOUBLE.fullmatch(lexical):
                 return self._constant(float(lexical), DOUBLE)
+            case ast.Lit(lexical, XSD_DECIMAL.value) if PLAIN_DECIMAL.fullmatch(lexical):
+                return self._constant(float(lexical) + 0.0, OTHER)  # a decimal is never -0
             case ast.Lit("true" | "false" as lexical, XSD_BOOLEAN.value):
                 return self._constant(float(lexical == "true"), TRUTH)
             case ast.Unary("-" | "+" as op, operand):

@@ -48,6 +48,7 @@ GraphName: TypeAlias = NamedNode | BlankNode | DefaultGraph
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 XSD_STRING = NamedNode(XSD + "string")
+XSD_DECIMAL = NamedNode(XSD + "decimal")
 XSD_DOUBLE = NamedNode(XSD + "double")
 XSD_BOOLEAN = NamedNode(XSD + "boolean")
 RDF_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")

@@ -48,6 +48,7 @@ OF_ANY = [
     'IF(?u > 1, "high", "low")', 'IF(?u > 1, "a", IF(?w > 1, <e:b>, "c"))', 'IF(?w, "x", "y")', 'IF(?none, "x", "y")',
     'IF(?y > 1, "x", "y")', 'IF(?s > 0, IF(?u > 1, "a", "b"), "c")', 'IF(?u > 1, "a"@en, "b")',
     "1e0 / (-?w)", "1e0 / (?w * -1)", "1e0 / (0 * ?w * -3)", "1e0 / (-0 * COALESCE(-0.5e0, 1))", "1e0 / ((-0) * ?w)",
+    "1e0 / (-0.0 * ?u)", "0.1 < ?u", "IF(0.0, ?u, ?w)", "2.5 = ?u", "-0.5 + ?u",
     "IF(?y, ?u, 0)", "?u > 2.5e0", "2.5e0 * ?w", "1.5e-1 + ?u", "COALESCE(?w, 2.5e0)",
 ]  # fmt: skip
 
@@ -70,6 +71,17 @@ def solutions(rows: list) -> InColumns:
 
 rows = st.lists(st.tuples(doubles, doubles, st.sampled_from(VALUES)), min_size=1, max_size=6)
 odd = st.lists(st.tuples(doubles, doubles, st.sampled_from(VALUES + ODD)), min_size=1, max_size=6)
+
+decimals = st.from_regex(r"[+-]?[0-9]{0,16}\.[0-9]{1,16}", fullmatch=True, alphabet="+-.0123456789")
+
+
+@settings(max_examples=examples(60, 5_000), deadline=None)
+@given(drawn=st.lists(decimals, min_size=20, max_size=20), number=doubles)
+def test_a_decimal_is_promoted_as_oxigraph_does(drawn, number):
+    table = solutions([(number, 1.0, None)])
+    for text in drawn:
+        one = expression(f"?s * {text}" if text[0] in "+-" else f"{text} + ?s")
+        assert column_of(one, table, new()).cells() == evaluate(one, table.in_rows(), new()), text
 
 
 @pytest.mark.parametrize("text", TEXTS)
