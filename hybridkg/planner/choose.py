@@ -5,8 +5,9 @@
 1. RERANK is split off: it reorders rows and does not affect how they are found.
 2. A forced strategy is planned without comparison.
 3. The first dominating strategy (by preference) that has operators wins.
-4. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/). A strategy whose lower
-   bound is not below the best cost so far is pruned. The lowest estimate wins; ties go to the lower preference.
+4. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/), those with a lower
+   bound last. A strategy whose bound exceeds the best cost so far is pruned. The lowest estimate wins; ties go to the
+   lower preference.
 5. If the winner has no operators after all, the next cheapest is taken; `reference` always has some.
 """
 
@@ -15,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Plan, Project, Rerank, Slice, Snippet, SparqlQuery
@@ -98,16 +101,16 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
         if (root := planning.root(name, logical)) is not None:
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
     planning.prefetch_match_counts(logical)
-    best, expected = "", UNPRICED
-    for name, candidate, has_bound in considered.priced:
-        if best and has_bound and candidate.least_cost(logical, planning) >= expected.estimate:
+    best, expected, place = "", UNPRICED, inf
+    for at, name, candidate, has_bound in considered.in_order:
+        if has_bound and candidate.least_cost(logical, planning) > expected.estimate:
             continue  # pruned; EXPLAIN computes its exact cost
         cost = candidate.cost(logical, planning)
-        if not best or cost.estimate < expected.estimate:
-            best, expected = name, cost
+        if cost.estimate < expected.estimate or (cost.estimate == expected.estimate and at < place):
+            best, expected, place = name, cost, at
 
     def costs() -> list[tuple[str, Cardinality]]:
-        return [(name, candidate.cost(logical, planning)) for name, candidate, _ in considered.priced]
+        return [(name, candidate.cost(logical, planning)) for name, candidate in considered.priced]
 
     root = planning.root(best, logical)
     if root is not None:
@@ -125,12 +128,14 @@ class _Considered(NamedTuple):
     Args:
         below_rerank: the plan below a RERANK, which is chosen alone; None without a RERANK.
         dominating: the dominating strategies that apply, by preference.
-        priced: the other strategies that apply, by preference, and whether each has a lower bound of its cost.
+        priced: the other strategies that apply, by preference.
+        in_order: (place in `priced`, name, strategy, whether it has a lower bound of its cost) in the order of pricing.
     """
 
     below_rerank: Plan | None
     dominating: tuple[tuple[str, Strategy], ...] = ()
-    priced: tuple[tuple[str, Strategy, bool], ...] = ()
+    priced: tuple[tuple[str, Strategy], ...] = ()
+    in_order: tuple[tuple[int, str, Strategy, bool], ...] = ()
 
     @classmethod
     def of(cls, logical: Plan, planning: PlannerContext) -> _Considered:
@@ -138,11 +143,9 @@ class _Considered(NamedTuple):
         if below is not None:
             return cls(below)
         applying = [(name, one) for name, one in by_preference() if one.applies(logical, planning)]
-        return cls(
-            None,
-            tuple((name, one) for name, one in applying if one.dominates),
-            tuple((name, one, _has_bound(one)) for name, one in applying if not one.dominates),
-        )
+        priced = tuple((name, one) for name, one in applying if not one.dominates)
+        in_order = sorted(((at, *one, _has_bound(one[1])) for at, one in enumerate(priced)), key=itemgetter(3, 0))
+        return cls(None, tuple((name, one) for name, one in applying if one.dominates), priced, tuple(in_order))
 
 
 def _has_bound(strategy: Strategy) -> bool:

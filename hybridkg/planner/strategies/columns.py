@@ -41,11 +41,6 @@ class ColumnsStrategy(Strategy):
         us = None if operators is None else planning.cost.of_operators(operators, planning.estimates)
         return UNPRICED if us is None else Cardinality(us, us, us)
 
-    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
-        """One question to the projection, where there is a pattern."""
-        algebra = algebra_of(logical, planning)
-        return planning.cost.us_per_graph_question if algebra is not None and algebra.fragments else 0.0
-
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
         if not isinstance(query, SparqlQuery):

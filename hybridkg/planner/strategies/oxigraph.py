@@ -51,6 +51,10 @@ class OxigraphStrategy(Strategy):
         us = planning.cost.price({STORE_QUESTIONS: 1, STORE_ROWS: read, ROWS_PASSED: joined})
         return Cardinality(us, us, us)
 
+    def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
+        """One question to the store, which most small queries over columns cost less than."""
+        return planning.cost.price({STORE_QUESTIONS: 1})
+
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
         if not isinstance(query, SparqlQuery):
