@@ -118,7 +118,7 @@ class CheckedTree:
             HybridkgError, UnboundParameterError: as `new_template`.
         """
         template = self.new_template((), ())
-        _ = template.shape, template.advice, template.parameter_names
+        _ = template.shape, template.advice, template.parameter_names, template.suspects_of
         self._plain = template
 
     def new_template(self, signature: Signature, values: tuple[ast.Value, ...]) -> QueryTemplate:
