@@ -149,7 +149,7 @@ def ask(
         pin(opened.processes(), cores[-1])
     gc.collect()
     gc.freeze()
-    warm(opened, others[:: len(others) // SETTLING][:SETTLING], 1, numbers)
+    warm(opened, others[:: max(1, len(others) // SETTLING)][:SETTLING], 1, numbers)
     rows, answers = dict[int, dict[str, Any]](), dict[tuple[int, str], list[Found]]()
     for which in ("first", "again") if again else ("first",):
         for question in questions:

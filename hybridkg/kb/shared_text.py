@@ -210,9 +210,8 @@ def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPref
         raise UserError(f"a query is a text, not {type(text).__name__!r}")
     parsed = _TEXTS.get((text, prefixes))
     if parsed is None:
-        parsed = shared = _by_shape(text, prefixes)
-        if parsed is None:
-            parsed = ParsedQuery(text, name, prefixes)
+        shared = _by_shape(text, prefixes)
+        parsed = shared or ParsedQuery(text, name, prefixes)
         if len(text) <= MAX_SHARED_LENGTH:
             (_TEXTS.put if shared is None else _TEXTS.put_repeated)((text, prefixes), parsed)
     return parsed

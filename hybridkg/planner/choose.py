@@ -102,7 +102,7 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
             return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
     planning.prefetch_match_counts(logical)
     best, expected, place = "", UNPRICED, inf
-    for at, name, candidate, has_bound in considered.in_order:
+    for at, name, candidate, has_bound in considered.priced:
         if has_bound and candidate.least_cost(logical, planning) > expected.estimate:
             continue  # pruned; EXPLAIN computes its exact cost
         cost = candidate.cost(logical, planning)
@@ -110,7 +110,8 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
             best, expected, place = name, cost, at
 
     def costs() -> list[tuple[str, Cardinality]]:
-        return [(name, candidate.cost(logical, planning)) for name, candidate in considered.priced]
+        priced = sorted(considered.priced, key=itemgetter(0))
+        return [(name, candidate.cost(logical, planning)) for _, name, candidate, _ in priced]
 
     root = planning.root(best, logical)
     if root is not None:
@@ -128,14 +129,13 @@ class _Considered(NamedTuple):
     Args:
         below_rerank: the plan below a RERANK, which is chosen alone; None without a RERANK.
         dominating: the dominating strategies that apply, by preference.
-        priced: the other strategies that apply, by preference.
-        in_order: (place in `priced`, name, strategy, whether it has a lower bound of its cost) in the order of pricing.
+        priced: (place by preference, name, strategy, whether it has a lower bound of its cost) of the other strategies
+            that apply, in the order of pricing.
     """
 
     below_rerank: Plan | None
     dominating: tuple[tuple[str, Strategy], ...] = ()
-    priced: tuple[tuple[str, Strategy], ...] = ()
-    in_order: tuple[tuple[int, str, Strategy, bool], ...] = ()
+    priced: tuple[tuple[int, str, Strategy, bool], ...] = ()
 
     @classmethod
     def of(cls, logical: Plan, planning: PlannerContext) -> _Considered:
@@ -143,9 +143,9 @@ class _Considered(NamedTuple):
         if below is not None:
             return cls(below)
         applying = [(name, one) for name, one in by_preference() if one.applies(logical, planning)]
-        priced = tuple((name, one) for name, one in applying if not one.dominates)
-        in_order = sorted(((at, *one, _has_bound(one[1])) for at, one in enumerate(priced)), key=itemgetter(3, 0))
-        return cls(None, tuple((name, one) for name, one in applying if one.dominates), priced, tuple(in_order))
+        dominating = tuple((name, one) for name, one in applying if one.dominates)
+        priced = [(at, name, one, _has_bound(one)) for at, (name, one) in enumerate(applying) if not one.dominates]
+        return cls(None, dominating, tuple(sorted(priced, key=itemgetter(3, 0))))
 
 
 def _has_bound(strategy: Strategy) -> bool:
