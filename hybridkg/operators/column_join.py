@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from hybridkg.operators.mixed_numbers import together
 from hybridkg.operators.multiplicity import multiplicity
 from hybridkg.operators.partition import Keys, Places, dense, lexical_order, partition, runs
 from hybridkg.rdf.terms import Term
+
+NESTED_LOOP_PAIRS = 1_024
+"""Maximum number of pairs of rows compared one by one: up to here cheaper than to sort the keys of one side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +55,28 @@ class ColumnPairs:
         groups = binding_groups(left, right, shared)
         if groups is None:
             return None
-        parts = [_Runs.of(group) for group in groups]
-        if first is not None and len(parts) == 1:
-            parts = [parts[0].of_first(first)]
-        total = sum([part.total for part in parts])
+        loose = () if {group.common for group in groups} <= {shared} else shared
+        parts: list[_Runs] = []
+        is_small = len(groups) == 1 and left.size * right.size <= NESTED_LOOP_PAIRS
+        if is_small:
+            at_left, at_right = (groups[0].mine[:, None] == groups[0].its).nonzero()
+            total = len(at_left)
+        else:
+            parts = [_Runs.of(group) for group in groups]
+            if first is not None and len(parts) == 1:
+                parts = [parts[0].of_first(first)]
+            total = sum([part.total for part in parts])
         context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
         if len(parts) == 1:
             at_left, at_right = parts[0].pairs()
-        else:
+        elif not is_small:
             pairs = [(np.zeros(0, np.intp), np.zeros(0, np.intp)), *(part.pairs() for part in parts)]
             at_left, at_right = (np.concatenate(places) for places in zip(*pairs, strict=True))
             is_ordered = len({id(group.at_right) for group in groups}) == 1  # in each left row
             order = np.argsort(at_left, kind="stable") if is_ordered else lexical_order([at_left, at_right])
             at_left, at_right = at_left[order], at_right[order]
-        loose = () if {group.common for group in groups} <= {shared} else shared
         return cls(left, right, shared, at_left, at_right, loose)
 
     def merged(self) -> InColumns:
@@ -95,6 +104,8 @@ class ColumnPairs:
         is_alone = np.ones(self.left.size, np.bool_)
         is_alone[at_left] = False
         alone = is_alone.nonzero()[0]
+        if not len(alone):
+            return replace(self, at_left=at_left, at_right=at_right).merged()
         rows = np.concatenate([at_left, alone])
         order = rows.argsort(kind="stable")
         columns: dict[str, Column] = {}
