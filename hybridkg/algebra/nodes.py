@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.interfaces.graph_index import Pattern
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 
@@ -47,6 +49,15 @@ class Fragment:
     @cached_property
     def variables(self) -> frozenset[str]:
         return in_scope(self.group) if self.kept is None else self.kept
+
+    @cached_property
+    def pattern(self) -> Pattern | DeclinedPattern:
+        """The group for the projection, or the reason why it cannot express it.
+
+        Raises:
+            UnboundParameterError: a value of a parameter decides.
+        """
+        return pattern_of(self.group, self.dataset)
 
 
 ALL_TRIPLES = Fragment(

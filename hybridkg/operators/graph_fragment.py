@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridkg.algebra.certain import certain
 from hybridkg.algebra.pattern_text import pattern_text
-from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, Ids, IdTable, PreparedPattern
 from hybridkg.interfaces.meter import (
     ADJACENCY,
@@ -81,16 +81,6 @@ class GraphFragment(PhysicalOperator):
     @property
     def children(self) -> tuple[PhysicalOperator, ...]:
         return () if self.relational is None else (self.relational,)
-
-    @classmethod
-    def of(
-        cls,
-        group: ast.Group,
-        columns: tuple[str, ...],
-        dataset: tuple[ast.DatasetClause, ...] = (),
-        counted: str = "",
-    ) -> GraphFragment:
-        return cls(group, columns, dataset, pattern_of(group, dataset), counted=counted)
 
     @cached_property
     def bound_group(self) -> ast.Group:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from hybridkg.algebra.certain import certain, certain_of
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.nodes import (
     Extend,
     Filter,

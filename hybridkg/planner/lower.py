@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.from_ast import exists_plan
 from hybridkg.algebra.rules import rewrite

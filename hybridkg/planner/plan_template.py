@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hybridkg.algebra.nodes import Fragment, Plan
-from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.algebra.to_tests import UnsupportedPatternError, term_of
 from hybridkg.interfaces.graph_index import BoundPattern, TermParameter
 from hybridkg.interfaces.parameter import Parameter, Substitution, UnboundParameterError
@@ -88,7 +88,7 @@ def store_query(form: ast.QueryForm) -> StoreQuery:
 def operator_of(fragment: Fragment, columns: tuple[str, ...] | None = None) -> GraphFragment:
     """Operator of a fragment without parameters; the columns are those of its variables by default."""
     columns = tuple(sorted(fragment.variables)) if columns is None else columns
-    operator = GraphFragment.of(fragment.group, columns, fragment.dataset, fragment.counted)
+    operator = GraphFragment(fragment.group, columns, fragment.dataset, fragment.pattern, counted=fragment.counted)
     if not isinstance(operator.pattern, DeclinedPattern) or fragment.dataset:
         return operator
     return replace(operator, relational=of_declined(fragment, columns, operator_of))
@@ -100,7 +100,7 @@ def template_of(fragment: Fragment) -> GraphFragment:
         return operator_of(fragment)
     group, columns, dataset = fragment.group, tuple(sorted(fragment.variables)), fragment.dataset
     try:
-        pattern = pattern_of(group, dataset)
+        pattern = fragment.pattern
     except UnboundParameterError:
         pattern = DeclinedPattern("a value decides")
     return FragmentTemplate(group, columns, dataset, pattern, counted=fragment.counted, fragment=fragment)

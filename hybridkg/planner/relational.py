@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.from_ast import relational_of
 from hybridkg.algebra.nodes import Fragment, Plan, walk
 from hybridkg.algebra.rules import rewrite_relational
-from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
@@ -137,6 +137,6 @@ def of_declined(declined: Fragment, columns: tuple[str, ...], fragment: Fragment
     plan = None if plan is None else rewrite_relational(plan)
     if plan is None or not is_computed(plan):
         return None
-    if any(isinstance(pattern_of(part.group, part.dataset), DeclinedPattern) for part in fragments_of(plan)):
+    if any(isinstance(part.pattern, DeclinedPattern) for part in fragments_of(plan)):
         return None
     return over_columns(plan, fragment)

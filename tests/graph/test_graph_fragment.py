@@ -15,6 +15,7 @@ from slow_patterns import holds
 from test_fragments_equal_oxigraph import parsed
 
 from hybridkg.algebra.certain import certain
+from hybridkg.algebra.to_pattern import pattern_of
 from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
@@ -41,7 +42,7 @@ GRAPH = [
 def fragment(text: str) -> GraphFragment:
     group = parsed(text)
     assert group is not None
-    return GraphFragment.of(group, tuple(sorted(in_scope(group))))
+    return GraphFragment(group, tuple(sorted(in_scope(group))), (), pattern_of(group))
 
 
 def context(triples: list[ox.Triple], *, projected: bool = True, **limits: int) -> ExecutionContext:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import TypeAlias
 
 from hybridkg.algebra.nodes import (
     Extend,
@@ -20,7 +20,6 @@ from hybridkg.algebra.nodes import (
     Project,
     Rank,
     Union,
-    children,
     walk,
 )
 from hybridkg.algebra.rules.rebuild import with_children
@@ -58,16 +57,18 @@ def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[P
                 needed = part.variables & read
                 return part if not needed or needed == part.variables else narrow(part, needed)
             case Join(left, right) | LeftJoin(left, right):
-                sides = within(left, read | right.variables), within(right, read | left.variables)
-                return replace(part, left=sides[0], right=sides[1])
-            case Union(branches):
-                return Union(tuple(_only(within(branch, read), read) for branch in branches))
+                needed_of = {id(left): read | right.variables, id(right): read | left.variables}
+                return with_children(part, lambda side: within(side, needed_of[id(side)]))
+            case Union():
+                return with_children(part, lambda branch: _only(within(branch, read), read))
             case Minus(left, right):
-                return Minus(within(left, read | right.variables), rest(right))
-            case MatchEach(child, match):
-                return replace(part, child=within(child, read | match.variables))
+                return with_children(
+                    part, lambda side: within(left, read | right.variables) if side is left else rest(right)
+                )
+            case MatchEach(_, match):
+                return with_children(part, lambda child: within(child, read | match.variables))
             case Rank() | OrderBy() | Extend() | Filter():
-                return replace(part, child=within(part.child, read))
+                return with_children(part, lambda child: within(child, read))
         return rest(part)
 
     return within(plan, read)
@@ -111,27 +112,26 @@ def _branch(branch: ast.Group, read: frozenset[str]) -> ast.Group:
 
 def read_by(plan: Plan) -> frozenset[str]:
     """The variables that the operators of a plan read, without those of its relations."""
-    names: frozenset[str] = frozenset()
-    if isinstance(plan, Rank | OrderBy):
-        names |= frozenset(plan.tie_breakers or ())
-    if isinstance(plan, OrderBy):
-        names |= {name for name, _ in plan.keys}
-    below = children(plan)
-    if not isinstance(plan, Fragment | Match):
-        for field in fields(plan):
-            for node in _syntax(getattr(plan, field.name), below):
-                names |= variables(node)
-    return names.union(*map(read_by, below))
+    names: set[str] = set()
+    for part in walk(plan):
+        if isinstance(part, Rank | OrderBy):
+            names.update(part.tie_breakers or ())
+        if isinstance(part, OrderBy):
+            names.update(name for name, _ in part.keys)
+        for name in _syntax_fields(type(part)):
+            value = getattr(part, name)
+            for node in value if isinstance(value, tuple) else (value,):
+                names |= variables(node.match if isinstance(node, Match) else node)
+    return frozenset(names)
 
 
-def _syntax(value: Any, below: tuple[Plan, ...]) -> Iterator[ast.Syntax]:
-    """The syntax in an attribute of a node, without that of the plans below it; a MATCH there is one that it reads."""
-    if any(value is child for child in below):
-        return
-    if isinstance(value, ast.Syntax):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _syntax(item, below)
-    elif is_dataclass(value) and isinstance(value, Match):
-        yield value.match
+_SYNTAX_FIELDS: dict[type[Plan], tuple[str, ...]] = {Fragment: (), Match: ()}
+"""The names of the fields with the syntax and the MATCHes that an operator reads, by class; a relation reads none."""
+
+
+def _syntax_fields(kind: type[Plan]) -> tuple[str, ...]:
+    if kind not in _SYNTAX_FIELDS:
+        _SYNTAX_FIELDS[kind] = tuple(
+            field.name for field in fields(kind) if "ast." in str(field.type) or field.type == "Match"
+        )
+    return _SYNTAX_FIELDS[kind]
