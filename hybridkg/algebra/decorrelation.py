@@ -11,7 +11,7 @@ from __future__ import annotations
 from hybridkg.algebra.certain import certain
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables
 
 
 def correlated_part(group: ast.Group, outer: frozenset[str]) -> ast.Element | None:
@@ -51,7 +51,7 @@ def correlated_part(group: ast.Group, outer: frozenset[str]) -> ast.Element | No
             case ast.Filter(condition) if not (variables(condition) & outer) - _bound(group):
                 continue
             case ast.OptionalPattern(pattern):
-                has_minus = any(isinstance(node, ast.MinusPattern) for node in walk(pattern))
+                has_minus = has(pattern, ast.MinusPattern)
                 if has_minus or not read <= _bound(ast.Group(group.elements[:place])):
                     return element
                 inner = (pattern,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables, walk
 
 
 def rows_of(form: ast.ConstructQuery | ast.DescribeQuery, wanted: tuple[ast.Var, ...]) -> ast.SelectQuery:
@@ -40,9 +40,7 @@ def outside_graph(variable: ast.Var, pattern: ast.Group) -> ast.Group | None:
                 triples += (item for item in items if isinstance(item, ast.TriplePattern))
                 ranked = tuple(item for item in items if not isinstance(item, ast.TriplePattern))
                 rest += (ast.Triples(ranked, span=element.span),) if ranked else ()
-            case ast.Filter(condition) if variable.name not in variables(condition) and not any(
-                isinstance(node, ast.Exists) for node in walk(condition)
-            ):
+            case ast.Filter(condition) if variable.name not in variables(condition) and not has(condition, ast.Exists):
                 rest.append(element)
             case _:
                 return None

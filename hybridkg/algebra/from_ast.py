@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hybridkg.algebra import nodes
-from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.forms import outside_graph, rows_of, text_is_not_bound, variables_of
 from hybridkg.algebra.least import least_of_lists
 from hybridkg.algebra.levels import check_width, levels, width

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hybridkg.query import ast
 from hybridkg.query.scope import is_hybrid, projected
-from hybridkg.query.walk import rebuild, walk
+from hybridkg.query.walk import has, rebuild, walk
 
 
 @dataclass
@@ -37,7 +37,7 @@ def without_blank_nodes(form: FormT, names: FreshNames) -> FormT:
     1.1 section 4.1.4). The columns of a `SELECT DISTINCT *` of a sub-select become explicit, because DISTINCT compares
     the values of variables, but not of blank nodes.
     """
-    if not any(isinstance(node, ast.Blank) for node in walk(form)):
+    if not has(form, ast.Blank):
         return form
     variable_of: dict[str, ast.Var] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
-from hybridkg.query.walk import walk
+from hybridkg.query.walk import has, walk
 
 
 def open_answer(form: ast.QueryForm) -> str:
@@ -27,7 +27,7 @@ def open_answer(form: ast.QueryForm) -> str:
 
 def _has_hidden(where: ast.Group | None) -> bool:
     """Whether a pattern has blank nodes or middles of paths."""
-    return where is not None and any(isinstance(node, ast.Blank | ast.PathSequence) for node in walk(where))
+    return where is not None and has(where, ast.Blank, ast.PathSequence)
 
 
 def _keeps_all(query: ast.SelectQuery) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hybridkg.query import ast
-from hybridkg.query.walk import rebuild, walk
+from hybridkg.query.walk import has, rebuild
 
 
 def spelled_out(expression: ast.Expression, projection: Iterable[ast.SelectItem]) -> ast.Expression:
@@ -41,4 +41,4 @@ def with_expressions(query: ast.SelectQuery, change: Callable[[Any], Any]) -> as
 
 
 def has_aggregate(expression: ast.Expression) -> bool:
-    return any(isinstance(node, ast.Aggregate) for node in walk(expression))
+    return has(expression, ast.Aggregate)

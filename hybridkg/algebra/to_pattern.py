@@ -34,7 +34,7 @@ from hybridkg.interfaces.graph_index import (
 )
 from hybridkg.interfaces.parameter import UnboundParameterError
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables
 from hybridkg.rdf.terms import Term
 
 MAX_DEPTH = 100
@@ -383,7 +383,7 @@ def _tests_before(condition: ast.Expression, part: _Part) -> list[Test] | None:
     """Tests of a condition on the variables that a part always binds; None for another one, and where more has to be
     known of them.
     """
-    if not variables(condition) <= part.sure or any(isinstance(one, ast.Exists) for one in walk(condition)):
+    if not variables(condition) <= part.sure or has(condition, ast.Exists):
         return None
     try:
         return [test for one, negated in _conjuncts([condition]) for test in value_tests(one, part, negated=negated)]

@@ -19,7 +19,7 @@ from hybridkg.operators.text_query import ranked_query, text_query
 from hybridkg.query import ast
 from hybridkg.query.source import shown
 from hybridkg.query.value_kinds import ObjectKinds, kind_warnings
-from hybridkg.query.walk import children, walk
+from hybridkg.query.walk import walk
 from hybridkg.rdf.similar import similar_iris
 from hybridkg.rdf.terms import Literal, term_text
 from hybridkg.rdf.well_known import shortened
@@ -281,22 +281,18 @@ def _cut(terms: Sequence[TermStatistics], span: Span) -> Iterator[QueryWarning]:
             )
 
 
-def predicates_and_classes(node: ast.Syntax) -> Iterator[tuple[str, ast.Iri]]:
-    """("class" or "predicate", IRI) of each name that the query expects in the graph, in the order of the text."""
-    match node:
-        case ast.ServicePattern():
-            return
-        case ast.ConstructQuery(where=where):
-            yield from predicates_and_classes(where)
-            return
-        case ast.TriplePattern(_, predicate, target):
-            if isinstance(predicate, ast.Iri) and predicate.value == RDF_TYPE and isinstance(target, ast.Iri):
-                yield "class", target
-            else:
-                yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
-            return
-    for child in children(node):
-        yield from predicates_and_classes(child)
+def predicates_and_classes(form: ast.QueryForm) -> Iterator[tuple[str, ast.Iri]]:
+    """("class" or "predicate", IRI) of each name that a query expects in the graph, in the order of the text."""
+    nodes = tuple(walk(form.where if isinstance(form, ast.ConstructQuery) else form))
+    elsewhere = {id(node) for service in nodes if isinstance(service, ast.ServicePattern) for node in walk(service)}
+    for triple in nodes:
+        if not isinstance(triple, ast.TriplePattern) or id(triple) in elsewhere:
+            continue
+        predicate, target = triple.predicate, triple.object
+        if isinstance(predicate, ast.Iri) and predicate.value == RDF_TYPE and isinstance(target, ast.Iri):
+            yield "class", target
+        else:
+            yield from (("predicate", below) for below in walk(predicate) if isinstance(below, ast.Iri))
 
 
 def _shown(iri: str, prefixes: Mapping[str, str]) -> str:

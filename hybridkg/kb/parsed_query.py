@@ -63,19 +63,11 @@ class CheckedTree:
     @cached_property
     def _parts(self) -> tuple[bool, bool, bool]:
         """Whether the tree has a SERVICE, a file of parameters, patterns that planning compares for equality."""
-        has_service = has_files = has_exists = False
-        snippets = 0
-        for node in walk(self.written.form):
-            match node:
-                case ast.ServicePattern():
-                    has_service = True
-                case ast.Model(file=str() as file):
-                    has_files = has_files or bool(file)
-                case ast.Exists():
-                    has_exists = True
-                case ast.Match(snippet=ast.Var()):
-                    snippets += 1
-        return has_service, has_files, has_exists or snippets >= 2
+        nodes = tuple(walk(self.written.form))
+        classes = set(map(type, nodes))
+        has_files = ast.Model in classes and any(isinstance(node, ast.Model) and node.file for node in nodes)
+        snippets = [node for node in nodes if isinstance(node, ast.Match) and node.snippet is not None]
+        return ast.ServicePattern in classes, has_files, ast.Exists in classes or len(snippets) >= 2
 
     @cached_property
     def has_service(self) -> bool:

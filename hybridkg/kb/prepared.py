@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybridkg.kb.parsed_query import Parameters, ParsedQuery
 from hybridkg.query import ast
-from hybridkg.query.walk import walk
+from hybridkg.query.walk import has
 
 if TYPE_CHECKING:
     from hybridkg.kb.reading import ReadableKnowledgeBase
@@ -49,7 +49,7 @@ class PreparedQuery:
     @property
     def reranks(self) -> bool:
         """Whether the query has a RERANK."""
-        return any(isinstance(node, ast.Rerank) for node in walk(self._text.written))
+        return has(self._text.written, ast.Rerank)
 
     def query(
         self,

@@ -18,7 +18,7 @@ from hybridkg.operators.columns import Column, InColumns, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate, true_in_columns
 from hybridkg.query import ast
-from hybridkg.query.walk import rebuild, variables, walk
+from hybridkg.query.walk import has, rebuild, variables
 from hybridkg.rdf.solutions import Row, Solutions
 from hybridkg.rdf.terms import Literal, Term
 
@@ -157,7 +157,7 @@ class _Split:
         return name
 
     def _check(self, expression: Any) -> None:
-        self.is_refused |= any(isinstance(node, ast.Exists | ast.Aggregate) for node in walk(expression))
+        self.is_refused |= has(expression, ast.Exists, ast.Aggregate)
 
     def _fresh(self, name: str) -> str:
         while name in self.taken:
@@ -167,7 +167,7 @@ class _Split:
 
 def _is_plain(expression: ast.Syntax, bound: AbstractSet[str]) -> bool:
     """Whether the expression reads only keys, aggregates and earlier columns, and no graph."""
-    return variables(expression) <= bound and not any(isinstance(node, ast.Exists) for node in walk(expression))
+    return variables(expression) <= bound and not has(expression, ast.Exists)
 
 
 def divide_in(context: ExecutionContext) -> Divide:

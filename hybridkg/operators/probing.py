@@ -18,7 +18,7 @@ from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.fragment import SparqlFragment
 from hybridkg.operators.pushdown_conditions import whole
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.terms import NamedNode, Term
@@ -113,7 +113,7 @@ def _probed(
     # Oxigraph 0.5.13 evaluates all of a sub-select for every query. That is faster if it starts with a constant
     # (co-authors: 6 ms in place of 40), but not with `?field :parent* <...>` (210 ms in place of 5).
     group, reduction = fragment.group, ""
-    if (inner := whole(group)) is not group and any(isinstance(node, ast.PathRepeat) for node in walk(inner)):
+    if (inner := whole(group)) is not group and has(inner, ast.PathRepeat):
         group, reduction = inner, "DISTINCT"
     elements = in_small_joins(guarded(group)).elements
     if any(isinstance(element, IN_ORDER) for element in elements):

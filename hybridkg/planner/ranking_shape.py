@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
-from hybridkg.algebra.certain import certain, certain_of
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.nodes import (
     Construct,
     Describe,
@@ -36,7 +37,7 @@ from hybridkg.interfaces.fusion import MOMENTS
 from hybridkg.operators.rank_functions import reads
 from hybridkg.operators.topk.rank_value import RankValue, rank_value
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class RankedPlan:
     def has_functions(self) -> bool:
         """Whether the ranking reads all surviving scores."""
         expression = self.order.expression if isinstance(self.order, Rank) else None
-        return expression is not None and any(isinstance(node, ast.RankFunction) for node in walk(expression))
+        return expression is not None and has(expression, ast.RankFunction)
 
     @cached_property
     def filters_are_in_fragments(self) -> bool:
@@ -234,7 +235,7 @@ def _expression(order: Rank | OrderBy) -> ast.Expression | None:
     below: Plan = order.child
     while isinstance(below, Extend):
         if below.variable == name:
-            return None if any(isinstance(node, ast.Exists) for node in walk(below.expression)) else below.expression
+            return None if has(below.expression, ast.Exists) else below.expression
         below = below.child
     return ast.Var(name)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from hybridkg.errors import QueryWarning
 from hybridkg.query import ast
 from hybridkg.query.checks.check_select import is_grouped
-from hybridkg.query.walk import children, walk
+from hybridkg.query.walk import children, has, walk
 
 
 def order_warnings(form: ast.QueryForm) -> Iterator[QueryWarning]:
@@ -25,8 +25,7 @@ def order_warnings(form: ast.QueryForm) -> Iterator[QueryWarning]:
     if isinstance(form, ast.AskQuery) or form.where is None:
         return
     yield from _worst_first(form)
-    has_sub_select = any(isinstance(node, ast.SubSelect) for node in walk(form.where))
-    for query in _sub_selects(form.where) if has_sub_select else ():
+    for query in _sub_selects(form.where) if has(form.where, ast.SubSelect) else ():
         yield from arbitrary_rows(query)
         yield from order_warnings(query)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables, walk
 
 
 def in_scope(group: ast.Group) -> frozenset[str]:
@@ -74,10 +74,16 @@ def _mentioned(item: ast.TriplePattern | ast.RankedItem) -> Iterator[str]:
             yield from variables(term)
 
 
+_BINDING = frozenset((ast.Group, ast.InlineData, ast.SelectItem, ast.GroupKey, ast.RankBy, ast.Rerank))
+"""Classes of nodes that may bind a variable."""
+
+
 def bound_somewhere(nodes: Iterable[ast.Syntax]) -> frozenset[str]:
     """The variables that some part of a query binds; `nodes` are all of its nodes."""
     names: set[str] = set()
     for node in nodes:
+        if type(node) not in _BINDING:
+            continue
         match node:
             case ast.Group():
                 names |= in_scope(node)
@@ -97,4 +103,4 @@ def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:
 
 def is_hybrid(query: ast.Syntax) -> bool:
     """Whether the node contains a MATCH, a NEAR, a RANK BY or a RERANK."""
-    return any(isinstance(below, ast.Match | ast.Near | ast.RankBy | ast.Rerank) for below in walk(query))
+    return has(query, ast.Match, ast.Near, ast.RankBy, ast.Rerank)

@@ -102,28 +102,30 @@ class _Reader:
     def form(self, form: ast.QueryForm) -> Iterator[QueryWarning]:
         if form.dataset or form.where is None:
             return
-        known = self._known(form.where, {})
         yield from self.group(form.where, {})
         modifiers = form.modifiers
+        projection = (form.projection if isinstance(form, ast.SelectQuery) else None) or ()
         expressions = [
-            *(item.expression for item in (form.projection if isinstance(form, ast.SelectQuery) else None) or ()),
+            *(item.expression for item in projection if item.expression is not None),
             *(key.expression for key in modifiers.group_by),
             *modifiers.having,
             *(key.expression for key in modifiers.order_by),
         ]
+        known = self._known(form.where, {}) if expressions else {}
         for expression in expressions:
-            if expression is not None:
-                yield from self.expression(expression, known)
+            yield from self.expression(expression, known)
 
     def group(self, group: ast.Group, outer: Known) -> Iterator[QueryWarning]:
         """The warnings about a group; `outer` are the variables of the groups around it that its filters see."""
         known = self._known(group, outer)
-        of_triples = self._known(group, outer, ast.TriplePattern)
+        of_triples: Known | None = None
         for element in group.elements:
             match element:
                 case ast.Triples(items):
                     for item in items:
                         if isinstance(item, ast.Match | ast.Near):
+                            if of_triples is None:
+                                of_triples = self._known(group, outer, ast.TriplePattern)
                             yield from self._ranked(item, of_triples)
                 case ast.Filter(condition):
                     yield from self.expression(condition, known)

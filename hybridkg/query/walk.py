@@ -6,7 +6,7 @@ the parser bounds the levels (MAX_DEPTH).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from itertools import chain
 from typing import Any, TypeVar
@@ -42,7 +42,7 @@ def children(node: ast.Syntax) -> list[ast.Syntax]:
         value = getattr(node, name)
         if isinstance(value, ast.Syntax):
             nodes.append(value)
-        elif isinstance(value, tuple):
+        elif value and isinstance(value, tuple):
             _collect(value, nodes)
     return nodes
 
@@ -58,24 +58,53 @@ def _collect(values: tuple[object, ...], nodes: list[ast.Syntax]) -> None:
 def walk(node: ast.Syntax) -> Iterator[ast.Syntax]:
     """The node and its descendants in preorder, in the order of the text.
 
-    A query is walked about twenty times before its first run. A tree that does not change is listed once; only small
-    trees are, because a list for each node of a deep tree would take memory that grows with the square of its depth.
+    A query is walked about twenty times before its first run, whole and in parts. So the first walk of a tree lists the
+    descendants of each of its nodes; only of small trees, because the lists of a deep tree take memory that grows with
+    the square of its depth.
     """
-    return chain((node,), node.descendants) if node.descendants else _walked(node)
+    below = node.descendants
+    return chain((node,), below) if below is not None else iter(_listed(node))
 
 
-def _walked(node: ast.Syntax) -> Iterator[ast.Syntax]:
-    yield node
-    waiting, seen = children(node)[::-1], list[ast.Syntax]()
+def _listed(node: ast.Syntax) -> Iterable[ast.Syntax]:
+    """The node and its descendants, those of each node kept in it; lazily where there are many."""
+    order: list[ast.Syntax] = []
+    waiting: list[ast.Syntax | int] = [node]  # or the place of a node whose descendants are all listed
     while waiting:
-        below = waiting.pop()
-        seen.append(below)
-        yield below
-        if more := children(below):
-            more.reverse()
-            waiting += more
-    if len(seen) <= MAX_LISTED:
-        object.__setattr__(node, "descendants", tuple(seen))
+        one = waiting.pop()
+        if isinstance(one, int):
+            object.__setattr__(order[one], "descendants", tuple(order[one + 1 :]))
+            continue
+        order.append(one)
+        known = one.descendants
+        if known is None:
+            waiting.append(len(order) - 1)
+            below = children(one)
+            below.reverse()
+            waiting += below
+        elif known:
+            order += known
+        if len(order) > MAX_LISTED:
+            return chain(order, _lazily(waiting))
+    return order
+
+
+def _lazily(waiting: list[ast.Syntax | int]) -> Iterator[ast.Syntax]:
+    """The nodes among `waiting`, the last first, each with its descendants."""
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, int):
+            yield node
+            waiting += children(node)[::-1]
+
+
+def has(node: ast.Syntax, *classes: type[ast.Syntax]) -> bool:
+    """Whether the node or one of its descendants is of one of the classes; of a subclass does not count.
+
+    >>> has(ast.Unary("!", ast.Call("RAND", ())), ast.Call, ast.Exists)
+    True
+    """
+    return not set(map(type, walk(node))).isdisjoint(classes)
 
 
 def variables(node: ast.Syntax) -> frozenset[str]:

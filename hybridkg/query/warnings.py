@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeVar, cast
 
 from hybridkg.errors import QueryWarning, Span
 from hybridkg.query import ast
@@ -22,8 +23,25 @@ LITERAL_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Functions whose value is a literal."""
 
-Nodes: TypeAlias = tuple[ast.Syntax, ...]
-"""Every node of a query, parents first, in the order of the text."""
+NodeT = TypeVar("NodeT", bound=ast.Syntax)
+
+
+class _Nodes:
+    """The nodes of a query by class, each class in the order of the text, parents first."""
+
+    def __init__(self, form: ast.QueryForm):
+        self.all = tuple(walk(form))
+        self._by_class: dict[type[ast.Syntax], list[ast.Syntax]] = {}
+        for node in self.all:
+            self._by_class.setdefault(type(node), []).append(node)
+        self.variables = self.of(ast.Var)
+        self.selects = self.of(ast.SelectQuery)
+        ranked: list[ast.RankedItem] = [*self.of(ast.Match), *self.of(ast.Near)]
+        self.ranked = sorted(ranked, key=lambda item: item.span.start)
+
+    def of(self, kind: type[NodeT]) -> list[NodeT]:
+        """The nodes of a class."""
+        return cast("list[NodeT]", self._by_class.get(kind, []))
 
 
 def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
@@ -33,16 +51,16 @@ def advise(query: ast.Query, given: Container[str] = ()) -> list[QueryWarning]:
     >>> [w.message for w in advise(parse('SELECT ?x { ?x MATCH "fish" AS ?s }'))]
     ['nothing uses the score ?s']
     """
-    nodes = tuple(walk(query.form))
-    bound = bound_somewhere(nodes)
+    nodes = _Nodes(query.form)
+    bound = bound_somewhere(nodes.all)
     unbound = [
         *_unbound(nodes, given, bound),
-        *_forgotten(nodes, given, bound),
-        *_lost_in_groups(nodes, given, bound),
+        *_forgotten(nodes.variables, given, bound),
+        *_lost_in_groups(nodes.selects, given, bound),
     ]
-    having = _aliases_in_having(nodes, dict(query.prefixes))
+    having = _aliases_in_having(nodes.selects, dict(query.prefixes))
     ranked = [*_unused_scores(nodes), *_literals(nodes), *_mixed(nodes), *order_warnings(query.form)]
-    warnings = [*_products(nodes), *unbound, *having, *ranked]
+    warnings = [*_products(nodes.of(ast.Group)), *unbound, *having, *ranked]
     return sorted(warnings, key=lambda warning: (warning.span or Span()).start)
 
 
@@ -60,19 +78,18 @@ def parameters_of(query: ast.Query) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in sorted(wanted, key=lambda node: node.span.start)))
 
 
-def _products(nodes: Nodes) -> Iterator[QueryWarning]:
-    for group in nodes:
-        if isinstance(group, ast.Group):
-            parts = _parts(group)
-            if len(parts) > 1:
-                (_, first), (_, second) = parts[:2]
-                names = [" and ".join(f"?{name}" for name in sorted(own)[:3]) for own in (first, second)]
-                yield QueryWarning(
-                    "W101",
-                    f"nothing joins {names[0]} with {names[1]}: every row of one meets every row of the other",
-                    hint="share a variable between them, or run two queries",
-                    span=parts[1][0],
-                )
+def _products(groups: Iterable[ast.Group]) -> Iterator[QueryWarning]:
+    for group in groups:
+        links = [link for element in group.elements for link in _links(element)]
+        if not _is_connected(links) and len(parts := _parts(links)) > 1:
+            (_, first), (_, second) = parts[:2]
+            names = [" and ".join(f"?{name}" for name in sorted(own)[:3]) for own in (first, second)]
+            yield QueryWarning(
+                "W101",
+                f"nothing joins {names[0]} with {names[1]}: every row of one meets every row of the other",
+                hint="share a variable between them, or run two queries",
+                span=parts[1][0],
+            )
 
 
 @dataclass
@@ -84,26 +101,35 @@ class _Part:
     is_pattern: bool
 
 
-def _parts(group: ast.Group) -> list[tuple[Span, set[str]]]:
+def _is_connected(links: Sequence[_Link]) -> bool:
+    """Whether each link shares a variable with an earlier one; false says nothing."""
+    reached: set[str] = set()
+    for link in links:
+        if reached and reached.isdisjoint(link.keys):
+            return False
+        reached |= link.keys
+    return True
+
+
+def _parts(links: Iterable[_Link]) -> list[tuple[Span, set[str]]]:
     """(place of its first pattern, variables) of the connected components of a group."""
     part_of: dict[object, _Part] = {}
     parts: dict[int, _Part] = {}
-    for element in group.elements:
-        for link in _links(element):
-            together = {id(part): part for key in link.keys if (part := part_of.get(key)) is not None}
-            part = max(together.values(), key=lambda one: len(one.names), default=_Part(link.span, set(), False))
-            parts[id(part)] = part
-            for other in together.values():
-                if other is not part:
-                    part.names |= other.names
-                    part.span = min(part.span, other.span, key=lambda span: span.start)
-                    part.is_pattern = part.is_pattern or other.is_pattern
-                    part_of.update(dict.fromkeys(other.names, part))
-                    del parts[id(other)]
-            part.names |= link.keys
-            part_of.update(dict.fromkeys(link.keys, part))
-            if link.has_rows and not part.is_pattern:
-                part.span, part.is_pattern = link.span, True
+    for link in links:
+        together = {id(part): part for key in link.keys if (part := part_of.get(key)) is not None}
+        part = max(together.values(), key=lambda one: len(one.names), default=_Part(link.span, set(), False))
+        parts[id(part)] = part
+        for other in together.values():
+            if other is not part:
+                part.names |= other.names
+                part.span = min(part.span, other.span, key=lambda span: span.start)
+                part.is_pattern = part.is_pattern or other.is_pattern
+                part_of.update(dict.fromkeys(other.names, part))
+                del parts[id(other)]
+        part.names |= link.keys
+        part_of.update(dict.fromkeys(link.keys, part))
+        if link.has_rows and not part.is_pattern:
+            part.span, part.is_pattern = link.span, True
     patterns = [part for part in parts.values() if part.is_pattern]
     places = [(part.span, {name for name in part.names if not name.startswith("_:")}) for part in patterns]
     return sorted(((span, names) for span, names in places if names), key=lambda place: place[0].start)
@@ -150,13 +176,13 @@ def _has_one_row(query: ast.SelectQuery) -> bool:
     return modifiers.limit in (0, 1) or (aggregates and not modifiers.group_by)
 
 
-def _unbound(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
+def _unbound(nodes: _Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
     """Variables that are read but never bound: mostly misspellings."""
     names = [f"?{name}" for name in sorted(bound)]
-    in_having = _named_in_having(nodes)
+    in_having = _named_in_having(nodes.selects)
     seen: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Var) and node.name not in bound and node.name not in seen and node.name not in given:
+    for node in nodes.variables:
+        if node.name not in bound and node.name not in seen and node.name not in given:
             seen.add(node.name)
             if node.is_marked:
                 yield QueryWarning(
@@ -179,22 +205,19 @@ def _aliases(query: ast.SelectQuery) -> dict[str, ast.Expression]:
     return {item.variable.name: item.expression for item in query.projection or () if item.expression is not None}
 
 
-def _named_in_having(nodes: Nodes) -> dict[str, frozenset[str]]:
+def _named_in_having(selects: Iterable[ast.SelectQuery]) -> dict[str, frozenset[str]]:
     """For each variable of a HAVING, the aliases of its SELECT, as `?n`."""
     return {
         name: frozenset(f"?{alias}" for alias in _aliases(query))
-        for query in nodes
-        if isinstance(query, ast.SelectQuery)
+        for query in selects
         for part in query.modifiers.having
         for name in variables(part)
     }
 
 
-def _aliases_in_having(nodes: Nodes, prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
+def _aliases_in_having(selects: Iterable[ast.SelectQuery], prefixes: Mapping[str, str]) -> Iterator[QueryWarning]:
     """Columns that HAVING reads before they are computed (SPARQL 1.1 section 18.2.4)."""
-    for query in nodes:
-        if not isinstance(query, ast.SelectQuery):
-            continue
+    for query in selects:
         aliases, own_keys = _aliases(query), keys(query)
         for part in query.modifiers.having:
             read = {name: span for name, span in outside_aggregates(part) if name in aliases and name not in own_keys}
@@ -219,9 +242,8 @@ def _replaced(node: ast.Expression, aliases: Mapping[str, ast.Expression]) -> as
     return change(node)  # type: ignore[return-value]  # an expression for an expression
 
 
-def _forgotten(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
+def _forgotten(named: Iterable[ast.Var], given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
     """Parameters without a value that a pattern binds, in a query that writes other variables with `?`."""
-    named = [node for node in nodes if isinstance(node, ast.Var)]
     if all(node.is_marked for node in named):
         return
     unmarked = {node.name for node in named if not node.is_marked}
@@ -238,10 +260,12 @@ def _forgotten(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> It
             )
 
 
-def _lost_in_groups(nodes: Nodes, given: Container[str], bound: frozenset[str]) -> Iterator[QueryWarning]:
+def _lost_in_groups(
+    selects: Iterable[ast.SelectQuery], given: Container[str], bound: frozenset[str]
+) -> Iterator[QueryWarning]:
     """Variables that are bound in the rows, but read in clauses that see only groups."""
-    for query in nodes:
-        if not isinstance(query, ast.SelectQuery) or not is_grouped(query):
+    for query in selects:
+        if not is_grouped(query):
             continue
         available = keys(query) | {item.variable.name for item in query.projection or ()}
         for clause, expressions in (
@@ -259,19 +283,14 @@ def _lost_in_groups(nodes: Nodes, given: Container[str], bound: frozenset[str]) 
                     )
 
 
-def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:
-    if any(
-        (isinstance(node, ast.SelectQuery) and node.projection is None)
-        or (isinstance(node, ast.DescribeQuery) and not node.subjects)
-        for node in nodes
-    ):
+def _unused_scores(nodes: _Nodes) -> Iterator[QueryWarning]:
+    if any(select.projection is None for select in nodes.selects):
         return
-    mentions: dict[str, int] = {}
-    for node in nodes:
-        if isinstance(node, ast.Var):
-            mentions[node.name] = mentions.get(node.name, 0) + 1
-    for node in nodes:
-        if isinstance(node, ast.Match | ast.Near) and node.score is not None and mentions[node.score.name] == 1:
+    if any(not describe.subjects for describe in nodes.of(ast.DescribeQuery)):
+        return
+    mentions = Counter(variable.name for variable in nodes.variables) if nodes.ranked else {}
+    for node in nodes.ranked:
+        if node.score is not None and mentions[node.score.name] == 1:
             yield QueryWarning(
                 "W103",
                 f"nothing uses the score ?{node.score.name}",
@@ -280,19 +299,18 @@ def _unused_scores(nodes: Nodes) -> Iterator[QueryWarning]:
             )
 
 
-def _literals(nodes: Nodes) -> Iterator[QueryWarning]:
+def _literals(nodes: _Nodes) -> Iterator[QueryWarning]:
     """MATCH on a variable that can only be a literal; entities are IRIs and blank nodes."""
     sources: dict[str, str] = {}
-    for node in nodes:
-        match node:
-            case ast.Bind(expression, ast.Var(name)) if _is_literal(expression):
-                sources[name] = "BIND makes it one"
-            case ast.InlineData(columns, rows):
-                for i, column in enumerate(columns):
-                    if rows and all(isinstance(row[i], ast.Lit) for row in rows):
-                        sources[column.name] = "its VALUES are"
-    for node in nodes:
-        if isinstance(node, ast.Match | ast.Near) and node.entity.name in sources:
+    for bind in nodes.of(ast.Bind):
+        if _is_literal(bind.expression):
+            sources[bind.variable.name] = "BIND makes it one"
+    for data in nodes.of(ast.InlineData):
+        for i, column in enumerate(data.variables):
+            if data.rows and all(isinstance(row[i], ast.Lit) for row in data.rows):
+                sources[column.name] = "its VALUES are"
+    for node in nodes.ranked:
+        if node.entity.name in sources:
             yield QueryWarning(
                 "W104",
                 f"?{node.entity.name} can only be a literal ({sources[node.entity.name]}), and "
@@ -311,16 +329,18 @@ def _is_literal(expression: ast.Expression) -> bool:
     return False
 
 
-def _mixed(nodes: Nodes) -> Iterator[QueryWarning]:
+def _mixed(nodes: _Nodes) -> Iterator[QueryWarning]:
     kinds: dict[str, str] = {}
-    for node in nodes:
-        if isinstance(node, ast.Match) and node.score is not None:
+    for node in nodes.ranked:
+        if node.score is None:
+            continue
+        if isinstance(node, ast.Match):
             kinds[node.score.name] = node.model.name if node.model else "bm25f"
-        elif isinstance(node, ast.Near) and node.score is not None:
+        else:
             kinds[node.score.name] = f"similarity of {node.encoder.name}" if node.encoder else "similarity"
-    for node in nodes:
-        if isinstance(node, ast.RankBy):
-            yield from _sums(node.expression, kinds)
+    if len(set(kinds.values())) > 1:
+        for rank in nodes.of(ast.RankBy):
+            yield from _sums(rank.expression, kinds)
 
 
 def _sums(node: ast.Syntax, kinds: dict[str, str]) -> Iterator[QueryWarning]:

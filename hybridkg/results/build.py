@@ -274,8 +274,10 @@ def _computed(form: ast.QueryForm) -> tuple[str, ...]:
     if not isinstance(form, ast.SelectQuery):
         return ()
     scores = {item.score.name for item in ranked_items(form) if item.score is not None}
+    if not scores:
+        return ()
     read: list[tuple[str, frozenset[str]]] = []
-    for node in walk(form) if scores else ():
+    for node in [node for node in walk(form) if type(node) in (ast.SelectItem, ast.Bind)]:
         match node:
             case ast.SelectItem(ast.Var(name), expression) if expression is not None:
                 read.append((name, variables(expression)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.query import ast
 from hybridkg.query.constants import constant, term_of_constant
-from hybridkg.query.walk import rebuild, walk
+from hybridkg.query.walk import has, rebuild, walk
 from hybridkg.query.write import write
 from hybridkg.rdf.solutions import Row
 from hybridkg.rdf.stored import as_stored
@@ -99,7 +99,7 @@ class Evidence:
     def _with_blanks(self, group: ast.Group, bound: Bound, graph: NamedNode | None) -> Bound:
         items = [item for element in group.elements if isinstance(element, ast.Triples) for item in element.items]
         triples = [item for item in items if isinstance(item, ast.TriplePattern)]
-        with_blank = [item for item in triples if any(isinstance(part, ast.Blank) for part in walk(item))]
+        with_blank = [item for item in triples if has(item, ast.Blank)]
         if not with_blank:
             return bound
         names: dict[str, str] = {}

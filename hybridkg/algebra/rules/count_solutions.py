@@ -9,10 +9,11 @@ from functools import cached_property
 from hybridkg.algebra.names import FreshNames
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Group, LeftJoin, OrderBy, Plan, Project, Rank, walk
 from hybridkg.algebra.rules.narrow_distinct import narrowed, read_by
-from hybridkg.algebra.rules.push_filters import PER_ROW
+from hybridkg.algebra.rules.push_filters import differs_by_call
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.algebra.visible import first_subject
 from hybridkg.query import ast
+from hybridkg.query.walk import has
 from hybridkg.query.walk import walk as syntax_of
 
 OF_COUNTED = frozenset(("COUNT", "SUM", "AVG", "MIN", "MAX"))
@@ -32,7 +33,7 @@ def count_solutions(plan: Plan) -> Plan:
     """
     counting = _Counting(plan)
     counted = counting.counted(plan)
-    if not counting.counts or any(_differs_by_call(node) for node in _expressions(plan)):
+    if not counting.counts or any(map(differs_by_call, _expressions(plan))):
         return plan
     return counted
 
@@ -78,7 +79,7 @@ def _repeats(project: Project) -> bool:
     """Whether rows of a projection may be repeated, and are joined at all."""
     below = project.child
     while isinstance(below, Rank | OrderBy | Filter | Extend):
-        if isinstance(below, Rank) and any(isinstance(node, ast.RankFunction) for node in syntax_of(below.expression)):
+        if isinstance(below, Rank) and has(below.expression, ast.RankFunction):
             return False
         below = below.child
     return bool(project.columns) and not project.distinct and not isinstance(below, Fragment)
@@ -95,7 +96,3 @@ def _expressions(plan: Plan) -> Iterator[ast.Expression]:
                 yield from (key.expression for key in keys)
                 yield from having
                 yield from (item.expression for item in projection if item.expression is not None)
-
-
-def _differs_by_call(expression: ast.Expression) -> bool:
-    return any(isinstance(node, ast.Call) and node.function in PER_ROW for node in syntax_of(expression))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.nodes import Extend, Filter, Join, LeftJoin, Minus, OrderBy, Plan
-from hybridkg.algebra.rules.push_filters import PER_ROW
+from hybridkg.algebra.rules.push_filters import differs_by_call
 from hybridkg.algebra.rules.rebuild import with_children
 from hybridkg.algebra.visible import scores_of
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables
 
 
 def delay_binds(plan: Plan) -> Plan:
@@ -63,7 +63,4 @@ def _may_follow(bind: Extend, others: Iterable[Plan], conditions: Iterable[ast.E
 
 
 def _is_pure(bind: Extend) -> bool:
-    return not any(
-        isinstance(node, ast.Exists) or (isinstance(node, ast.Call) and node.function in PER_ROW)
-        for node in walk(bind.expression)
-    )
+    return not has(bind.expression, ast.Exists) and not differs_by_call(bind.expression)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from hybridkg.algebra.certain import certain, certain_of
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.decorrelation import correlated_part
 from hybridkg.algebra.names import FreshNames
 from hybridkg.algebra.nodes import Dataset, Extend, Filter, Fragment, Group, Join, LeftJoin, Match, Minus, Plan, walk

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hybridkg.algebra.certain import certain_of
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.nodes import Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.rebuild import with_children
-from hybridkg.algebra.to_pattern import DeclinedPattern, pattern_of
+from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.interfaces.parameter import Substitution, UnboundParameterError
 from hybridkg.query import ast
-from hybridkg.query.walk import variables, walk
+from hybridkg.query.walk import has, variables, walk
 
 PER_ROW = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 """Functions whose value differs from call to call, so that pushing would change the number of calls."""
+
+
+def differs_by_call(expression: ast.Expression) -> bool:
+    """Whether an expression calls one of PER_ROW."""
+    return any(type(node) is ast.Call and node.function in PER_ROW for node in walk(expression))
 
 
 def push_filters(plan: Plan) -> Plan:
@@ -65,7 +70,7 @@ def _asks_unbound(condition: ast.Expression, fragment: Fragment) -> bool:
 def is_declined(fragment: Fragment) -> bool:
     """Whether the projection cannot express a fragment, whatever its parameters."""
     try:
-        return isinstance(pattern_of(_with_constants(fragment.group), fragment.dataset), DeclinedPattern)
+        return isinstance(_with_constants(fragment).pattern, DeclinedPattern)
     except UnboundParameterError:
         # Such a filter removes solutions, but it does not make the rest expressible.
         elements = fragment.group.elements
@@ -73,8 +78,8 @@ def is_declined(fragment: Fragment) -> bool:
         return len(known) < len(elements) and is_declined(Fragment(ast.Group(known), fragment.dataset))
 
 
-def _with_constants(group: ast.Group) -> ast.Group:
-    """The group with constants of the same kind in place of the parameters of VALUES: their values decide nothing."""
+def _with_constants(fragment: Fragment) -> Fragment:
+    """The fragment with constants in place of the parameters of VALUES, whose values decide nothing."""
 
     def constant(cell: ast.Iri | ast.Lit | ast.TripleTerm | None) -> ast.Iri | ast.Lit | ast.TripleTerm | None:
         if isinstance(cell, ast.IriParameter | ast.ListParameter):
@@ -87,7 +92,9 @@ def _with_constants(group: ast.Group) -> ast.Group:
         rows = tuple(tuple(map(constant, row)) for row in element.rows)
         return ast.InlineData(element.variables, rows)
 
-    return ast.Group(tuple(map(change, group.elements)))
+    if not any(isinstance(element, ast.InlineData) for element in fragment.group.elements):
+        return fragment
+    return Fragment(ast.Group(tuple(map(change, fragment.group.elements))), fragment.dataset)
 
 
 def _with_pushed(plan: Plan, into: Into) -> Plan:
@@ -115,10 +122,7 @@ def _below_optional(plan: Filter, child: Plan) -> Plan:
 
 
 def _movable(condition: ast.Expression) -> bool:
-    return not any(
-        isinstance(node, ast.Match | ast.Near | ast.RankBy) or (isinstance(node, ast.Call) and node.function in PER_ROW)
-        for node in walk(condition)
-    )
+    return not has(condition, ast.Match, ast.Near, ast.RankBy) and not differs_by_call(condition)
 
 
 def _push(plan: Plan, condition: ast.Expression, into: Into) -> Plan | None:

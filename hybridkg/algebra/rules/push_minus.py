@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hybridkg.algebra.certain import certain, certain_of
+from hybridkg.algebra.certain import certain
+from hybridkg.algebra.certain_plan import certain_of
 from hybridkg.algebra.nodes import Extend, Filter, Fragment, Join, LeftJoin, MatchEach, Minus, Plan
 from hybridkg.algebra.rules.push_filters import is_declined
 from hybridkg.algebra.rules.rebuild import with_children

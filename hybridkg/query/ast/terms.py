@@ -17,14 +17,15 @@ class Syntax:
     """A node of the syntax tree."""
 
     span: Span = field(default=Span(), compare=False, kw_only=True, repr=False)
-    descendants: ClassVar[tuple[Syntax, ...]] = ()
-    """The nodes below in preorder, of some nodes that have been walked (query/walk.py)."""
+    descendants: ClassVar[tuple[Syntax, ...] | None] = None
+    """The nodes below in preorder; None for a node that has not been walked, or has many (query/walk.py)."""
 
 
 @dataclass(frozen=True)
 class Var(Syntax):
     """`?name` or `$name`, without the mark; both are the same variable. Parameters are written with `$`."""
 
+    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     name: str
     is_marked: bool = field(default=False, compare=False, kw_only=True, repr=False)
     """Whether it is written with `$`."""
@@ -34,6 +35,7 @@ class Var(Syntax):
 class Iri(Syntax):
     """An absolute IRI."""
 
+    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     value: str
 
 
@@ -41,6 +43,7 @@ class Iri(Syntax):
 class Blank(Syntax):
     """`_:label`, or a fresh label for `[]`; a variable that cannot be projected."""
 
+    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     label: str
 
 
@@ -51,6 +54,7 @@ class Lit(Syntax):
     direction is the base direction of a language-tagged string, `ltr` or `rtl` (RDF 1.2).
     """
 
+    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     lexical: str
     datatype: str | None = None
     language: str | None = None

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from hybridkg.errors import QueryCheckError, Span, UnsupportedQueryError
 from hybridkg.query import ast
-from hybridkg.query.walk import children
+from hybridkg.query.walk import children, has
 
 
 def check_order(modifiers: ast.Modifiers) -> None:
@@ -155,6 +155,7 @@ def outside_aggregates(node: ast.Syntax) -> Iterator[tuple[str, Span]]:
 
 
 def _has_aggregate(node: ast.Syntax) -> bool:
-    if isinstance(node, ast.Aggregate):
-        return True
-    return not isinstance(node, ast.Exists) and any(map(_has_aggregate, children(node)))
+    """Whether an expression has an aggregate outside its EXISTS."""
+    if isinstance(node, ast.Aggregate | ast.Exists):
+        return isinstance(node, ast.Aggregate)
+    return has(node, ast.Aggregate) and any(map(_has_aggregate, children(node)))

@@ -28,8 +28,8 @@ def check_values(query: ast.Query) -> None:
         for variable in forgotten:
             if variable.name not in bound:
                 raise no_value(variable)
-    for form in nodes:
-        if isinstance(form, ast.QueryForm) and form.modifiers.rank_by is not None:
+    for form in (query.form, *[node for node in nodes[1:] if isinstance(node, ast.SelectQuery)]):
+        if form.modifiers.rank_by is not None:
             _check_rank_by(form, form.modifiers.rank_by.expression)
 
 
