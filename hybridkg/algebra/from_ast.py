@@ -278,7 +278,7 @@ class _Builder:
             plan = nodes.Slice(plan, modifiers.offset or 0, modifiers.limit)
         if modifiers.rerank is not None and not outermost:
             plan = nodes.Project(plan, columns)
-        visible = tuple(visible_matches(plan))
+        visible = tuple(visible_matches(plan)) if inner.late else ()
         for match in inner.late:
             if match in visible:
                 plan = nodes.Snippet(plan, match)

@@ -384,16 +384,19 @@ Plan: TypeAlias = (
 )
 
 
+RELATIONS = (Fragment, SparqlQuery, Match)
+"""Classes of the operators without children."""
+
+BINARY = (Join, LeftJoin, Minus)
+"""Classes of the operators with two."""
+
+
 def children(plan: Plan) -> tuple[Plan, ...]:
-    match plan:
-        case Fragment() | SparqlQuery() | Match():
-            return ()
-        case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
-            return (left, right)
-        case Union(branches):
-            return branches
-        case _:
-            return (plan.child,)
+    if isinstance(plan, RELATIONS):
+        return ()
+    if isinstance(plan, BINARY):
+        return (plan.left, plan.right)
+    return plan.branches if isinstance(plan, Union) else (plan.child,)
 
 
 def walk(plan: Plan) -> Iterator[Plan]:

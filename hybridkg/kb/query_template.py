@@ -84,6 +84,8 @@ class QueryTemplate:
     @cached_property
     def parameter_names(self) -> frozenset[str]:
         """The kinds of names, "predicate" and "class", for which parameters stand."""
+        if not (self.parameters or self.constants):
+            return frozenset()
         names = self.names_of
         if names is None:
             return frozenset(("predicate", "class"))
@@ -107,7 +109,7 @@ class QueryTemplate:
     @cached_property
     def shape(self) -> Shape:
         """The properties of the result that do not depend on a run."""
-        return Shape.of(self.query, self.logical)
+        return Shape.of(self.query, self.logical, self.matches)
 
     @cached_property
     def advice(self) -> tuple[QueryWarning, ...]:
@@ -206,7 +208,7 @@ class BoundQuery:
     @property
     def names(self) -> Iterable[tuple[str, ast.Iri]]:
         """("predicate" or "class", IRI) of each name that the query expects in the graph, in the order of the text."""
-        names_of = self.template.names_of
+        names_of = self.template.names_of if self.values else None
         names: Iterable[tuple[str, ast.Iri]]
         names = predicates_and_classes(self.query.form) if names_of is None else names_of(self)
         return names

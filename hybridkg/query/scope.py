@@ -98,7 +98,7 @@ def bound_somewhere(nodes: Iterable[ast.Syntax]) -> frozenset[str]:
 
 def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:
     """Every MATCH and NEAR in the node, in the order of the text."""
-    return (below for below in walk(node) if isinstance(below, ast.Match | ast.Near))
+    return (below for below in walk(node) if type(below) in (ast.Match, ast.Near))  # type: ignore[misc]
 
 
 def is_hybrid(query: ast.Syntax) -> bool:

@@ -13,7 +13,7 @@ from hybridkg.errors import HybridkgError
 from hybridkg.operators.columns import Column, InColumns
 from hybridkg.operators.context import ROWS_AT_ONCE, ExecutionContext
 from hybridkg.query import ast
-from hybridkg.query.scope import in_scope, is_hybrid, ranked_items
+from hybridkg.query.scope import in_scope, is_hybrid
 from hybridkg.query.walk import variables, walk
 from hybridkg.rdf.known_prefixes import ONLY_WELL_KNOWN, KnownPrefixes
 from hybridkg.rdf.solutions import Row as Cells
@@ -66,7 +66,8 @@ class Shape:
         return bool(self.offset) or self.limit == 0
 
     @classmethod
-    def of(cls, query: ast.Query, logical: nodes.Plan) -> Shape:
+    def of(cls, query: ast.Query, logical: nodes.Plan, ranked: Sequence[ast.RankedItem]) -> Shape:
+        """The shape of the answer of a query; `ranked` are its MATCHes and NEARs."""
         form = query.form
         is_ask, is_graph = isinstance(form, ast.AskQuery), nodes.makes_graph(form)
         ranked_by, scores = _scores(logical)
@@ -77,12 +78,12 @@ class Shape:
             scores=scores,
             ranked_by=ranked_by,
             reranked_by=reranked_by(logical),
-            snippets=tuple(item.snippet.name for item in ranked_items(form) if item.snippet is not None),
-            computed=_computed(form),
+            snippets=tuple(item.snippet.name for item in ranked if item.snippet is not None),
+            computed=_computed(form, ranked),
             is_select=isinstance(form, ast.SelectQuery),
             is_ask=is_ask,
             is_graph=is_graph,
-            is_hybrid=is_hybrid(form),
+            is_hybrid=bool(ranked) or is_hybrid(form),
         )
 
 
@@ -266,14 +267,14 @@ def _scores(plan: nodes.Plan) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     return below.score, (*scores.items(), (below.score, label))
 
 
-def _computed(form: ast.QueryForm) -> tuple[str, ...]:
+def _computed(form: ast.QueryForm, ranked: Sequence[ast.RankedItem]) -> tuple[str, ...]:
     """The columns whose expressions have scores of MATCH and NEAR for variables, and no others.
 
     An expression may read a variable of BIND or of a sub-select that is computed so itself.
     """
     if not isinstance(form, ast.SelectQuery):
         return ()
-    scores = {item.score.name for item in ranked_items(form) if item.score is not None}
+    scores = {item.score.name for item in ranked if item.score is not None}
     if not scores:
         return ()
     read: list[tuple[str, frozenset[str]]] = []

@@ -6,21 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from operator import is_
 
-from hybridkg.algebra.nodes import Fragment, Join, LeftJoin, Match, Minus, Plan, SparqlQuery, Union
+from hybridkg.algebra.nodes import BINARY, RELATIONS, Plan, Union
 
 
 def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """The plan with changed children; the plan itself where none has changed."""
-    match plan:
-        case Fragment() | SparqlQuery() | Match():
-            return plan
-        case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
-            new_left, new_right = change(left), change(right)
-            is_same = new_left is left and new_right is right
-            return plan if is_same else replace(plan, left=new_left, right=new_right)
-        case Union(branches):
-            new = tuple([change(branch) for branch in branches])
-            return plan if all(map(is_, new, branches)) else Union(new)
-        case _:
-            child = change(plan.child)
-            return plan if child is plan.child else replace(plan, child=child)
+    if isinstance(plan, RELATIONS):
+        return plan
+    if isinstance(plan, BINARY):
+        left, right = change(plan.left), change(plan.right)
+        return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)
+    if isinstance(plan, Union):
+        branches = tuple([change(branch) for branch in plan.branches])
+        return plan if all(map(is_, branches, plan.branches)) else Union(branches)
+    child = change(plan.child)
+    return plan if child is plan.child else replace(plan, child=child)

@@ -20,15 +20,15 @@ def check_values(query: ast.Query) -> None:
             value.
         QueryCheckError: RANK BY reads a variable that nothing binds, so that every row would have the same place.
     """
-    nodes = tuple(walk(query.form))
-    items = [item.text for item in nodes if isinstance(item, ast.Match | ast.Near)]
-    forgotten = [text for text in items if isinstance(text, ast.Var) and text.is_marked]
+    texts = [item.text for item in ranked_items(query.form)]
+    forgotten = [text for text in texts if isinstance(text, ast.Var) and text.is_marked]
     if forgotten:
-        bound = bound_somewhere(nodes)
+        bound = bound_somewhere(walk(query.form))
         for variable in forgotten:
             if variable.name not in bound:
                 raise no_value(variable)
-    for form in (query.form, *[node for node in nodes[1:] if isinstance(node, ast.SelectQuery)]):
+    sub_selects = [node.query for node in walk(query.form) if isinstance(node, ast.SubSelect)]
+    for form in (query.form, *sub_selects):
         if form.modifiers.rank_by is not None:
             _check_rank_by(form, form.modifiers.rank_by.expression)
 
