@@ -374,6 +374,19 @@ class PreparedPattern(Protocol):
             QueryLimitError: an intermediate result is too large, or the time is over.
         """
 
+    def only_values(self, variable: str, ids: Ids, meter: Meter) -> tuple[str, Ids] | None:
+        """The other variable and its only value for each id of `variable`; None for a pattern that is more than one
+        triple pattern, or one in which a value of `variable` may have several.
+
+        Args:
+            variable: bound in every solution.
+            ids: uint32[n], in any order, repeats allowed; without UNBOUND.
+            meter: counts work, and may stop the run.
+
+        Returns:
+            The name, and uint32[n], UNBOUND for an id without a solution.
+        """
+
     def has_distinct_rows(self, columns: Sequence[str]) -> bool:
         """Whether no two solutions have the same values of some columns, as far as the form of the pattern tells."""
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hybridkg.algebra.nodes import Plan
-from hybridkg.interfaces.meter import Work
+from hybridkg.interfaces.meter import GRAPH_QUESTIONS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import FragmentProbe, fragment_for, met
 from hybridkg.operators.column_join import ColumnPairs
-from hybridkg.operators.columns import InColumns
+from hybridkg.operators.columns import IdColumn, InColumns
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, VariableSize
 from hybridkg.operators.expressions import ExistsTest, evaluate, shown, true_in_columns, true_rows, with_tests
@@ -89,6 +89,8 @@ class BindLeftJoin(FragmentProbe):
     def run(self, context: ExecutionContext) -> Solutions:
         left = context.run(self.child)
         if isinstance(left, InColumns) and not self.tests:
+            if self.condition is None and (looked_up := self._looked_up(left, context)) is not None:
+                return looked_up
             right = fragment_for(self.fragment, self.variable, left, context)
             if right is not None:
                 return left_joined(left, right, self.condition, self.tests, context)
@@ -96,6 +98,25 @@ class BindLeftJoin(FragmentProbe):
         values: list[Term | None] = list(dict.fromkeys(row[at] for row in left.rows))
         rows = met(self.fragment, self.variable, values, context)
         return left_joined(left, Solutions(self.fragment.columns, rows), self.condition, self.tests, context)
+
+    def _looked_up(self, left: InColumns, context: ExecutionContext) -> InColumns | None:
+        """The rows where each has at most one of the fragment, which adds one column; None elsewhere."""
+        column, prepared = left.ids(self.variable), self.fragment.prepared(context)
+        if column is None or prepared is None or self.fragment.counted or column.has_unbound:
+            return None
+        if len(prepared.variables) != 2 or any(
+            name in left.columns and name != self.variable for name in prepared.variables
+        ):
+            return None
+        found = prepared.only_values(self.variable, column.ids, context.meter)
+        if found is None:
+            return None
+        context.meter.add(GRAPH_QUESTIONS, 1)
+        context.hold(left.size, len(left.columns) + 1)
+        name, ids = found
+        assert context.graph is not None
+        added = {name: IdColumn(ids, context.graph)} if name in self.fragment.columns else {}
+        return left.having({**left.columns, **added})
 
     def describe(self) -> str:
         return super().describe() + (f" if {shown(self.condition, self.tests)}" if self.condition else "")

@@ -43,6 +43,13 @@ class JoinShape:
         return name if alone else None
 
     @cached_property
+    def only_edge(self) -> Edge | None:
+        """The edge of a node that is nothing but one edge between two variables; else None."""
+        if len(self.edges) != 1 or self.others or self.conditions or self.members or self.n_tests:
+            return None
+        return self.edges[0] if len(set(self.edges[0].variables)) == 2 else None
+
+    @cached_property
     def _edges_are_a_tree(self) -> bool:
         """Whether the edges between variables form a forest."""
         parent: dict[str, str] = {}
