@@ -10,7 +10,9 @@ import numpy as np
 from hybridkg.graph.match.combine import ordered_union, values_of_rows
 from hybridkg.graph.match.compatible import CompatiblePairs, compatible_pairs
 from hybridkg.graph.match.conditions import RowTest
+from hybridkg.graph.match.edges import Edge
 from hybridkg.graph.match.ids import both, distinct, without
+from hybridkg.graph.match.join import JoinNode
 from hybridkg.graph.match.nodes import Hints, PatternNode
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable, all_pairs, concatenated, matched, merged
@@ -46,6 +48,8 @@ class OptionalNode:
         needed = wanted | shared
         needed = needed.union(*(test.variables for test in self.tests))
         left = self.left.rows(needed, hints, run)
+        if self._only_edge is not None:
+            return self._looked_up(self._only_edge, left, wanted, run)
         right = self.right.rows(needed, hints_of(left, self.left.certain, self.right), run)
         i, j = all_pairs(left, right, run)
         pairs = merged(left, right, i, j)
@@ -58,6 +62,27 @@ class OptionalNode:
         alone[i] = False
         names = [name for name in self.variables if name in wanted]
         return concatenated([pairs, left.take(alone)], names, run)
+
+    @cached_property
+    def _only_edge(self) -> Edge | None:
+        """The right side, if it is one edge from a variable of each left solution to at most one value of another; else
+        None.
+        """
+        edge = self.right.shape.only_edge if isinstance(self.right, JoinNode) and not self.tests else None
+        if edge is None:
+            return None
+        shared = [name for name in edge.variables if name in self.left.variables]
+        is_single = len(shared) == 1 and edge.relation.is_single(edge.from_subject(shared[0]))
+        return edge if is_single and shared[0] in self.left.certain else None
+
+    def _looked_up(self, edge: Edge, left: SolutionTable, wanted: frozenset[str], run: PatternRun) -> SolutionTable:
+        """The left solutions with the value that the edge adds to each, UNBOUND where there is none."""
+        here, there = edge.variables if edge.variables[0] in left.columns else edge.variables[::-1]
+        columns = {name: column for name, column in left.columns.items() if name in wanted}
+        if there in wanted:
+            run.room_for(left.size)
+            columns[there] = edge.relation.lookup(left.columns[here], edge.from_subject(here), run)
+        return SolutionTable(columns, left.size)
 
     def values(self, variable: str, among: Ids | None, run: PatternRun) -> Ids:
         return self.left.values(variable, among, run)
