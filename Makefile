@@ -49,6 +49,7 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks.stop_words
 	$(BIN)/python -m benchmarks.suggested_profiles
 	$(BIN)/python -m benchmarks.prepared
+	$(BIN)/python -m benchmarks.join_paths
 	$(BIN)/python -m benchmarks.writers
 	$(BIN)/python -m benchmarks.projection
 	$(BIN)/python -m benchmarks.planner
