@@ -60,7 +60,7 @@ def in_turns(ways: dict[str, tuple[Way, Callable[[], object]]], rounds: int) -> 
 
 def joins(rounds: int, draw: np.random.Generator) -> dict[str, dict[str, float]]:
     """Joins of two sides that share half of their keys."""
-    context = ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)  # type: ignore[arg-type]
+    context = ExecutionContext(None, None, None, lambda *_: [], OxigraphStore.memory, price=CostModel().price)
     figures = {}
     for size in SIDES:
         ids = [draw.permutation(2 * size)[:size].astype(np.uint32) for _ in range(2)]
@@ -127,7 +127,7 @@ class _Joined:
 
     def __enter__(self) -> None:
         self._patches = [
-            patch.object(OptionalNode, "_only_edge", new_callable=PropertyMock, return_value=None),
+            patch.object(OptionalNode, "_lookup", new_callable=PropertyMock, return_value=None),
             patch.object(Prepared, "only_values", lambda *_: None),
         ]
         for one in self._patches:

@@ -288,15 +288,11 @@ class Prepared:
         return IdTable(tuple(columns), tuple([table.column(name) for name in columns]), table.size)
 
     def only_values(self, variable: str, ids: Ids, meter: Meter) -> tuple[str, Ids] | None:
-        node = self.node
-        edge = node.shape.only_edge if isinstance(node, JoinNode) else None
-        if edge is None or variable not in edge.variables:
+        edge = self.node.shape.lookup(variable) if isinstance(self.node, JoinNode) else None
+        if edge is None:
             return None
-        forward = edge.subject == variable
-        other = edge.object if forward else edge.subject
-        if not isinstance(other, str) or not edge.relation.is_single(forward):
-            return None
-        return other, edge.relation.lookup(ids, forward, PatternRun(meter, self.max_rows))
+        (other,) = [name for name in edge.variables if name != variable]
+        return other, edge.relation.lookup(ids, edge.from_subject(variable), PatternRun(meter, self.max_rows))
 
     def has_distinct_rows(self, columns: Sequence[str]) -> bool:
         node = self.node

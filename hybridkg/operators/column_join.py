@@ -56,22 +56,17 @@ class ColumnPairs:
         if groups is None:
             return None
         loose = () if {group.common for group in groups} <= {shared} else shared
-        parts: list[_Runs] = []
         is_small = len(groups) == 1 and left.size * right.size <= NESTED_LOOP_PAIRS
-        if is_small:
-            at_left, at_right = (groups[0].mine[:, None] == groups[0].its).nonzero()
-            total = len(at_left)
-        else:
-            parts = [_Runs.of(group) for group in groups]
-            if first is not None and len(parts) == 1:
-                parts = [parts[0].of_first(first)]
-            total = sum([part.total for part in parts])
+        parts: list[_Runs | _NestedLoop] = [(_NestedLoop if is_small else _Runs).of(group) for group in groups]
+        if first is not None and len(parts) == 1:
+            parts = [parts[0].of_first(first)]
+        total = sum([part.total for part in parts])
         context.expect(PAIR_US * total)
         context.hold(total, len({**left.columns, **right.columns}))
         context.meter.check()
         if len(parts) == 1:
             at_left, at_right = parts[0].pairs()
-        elif not is_small:
+        else:
             pairs = [(np.zeros(0, np.intp), np.zeros(0, np.intp)), *(part.pairs() for part in parts)]
             at_left, at_right = (np.concatenate(places) for places in zip(*pairs, strict=True))
             is_ordered = len({id(group.at_right) for group in groups}) == 1  # in each left row
@@ -118,6 +113,30 @@ class ColumnPairs:
             if name not in self.shared:
                 columns[name] = concatenated([column.take(at_right), unbound(len(alone))]).take(order)
         return self.left.having(columns, len(order))
+
+
+class _NestedLoop(NamedTuple):
+    """The pairs of few rows of two sides, as `_Runs` has them: every left key compared with every right one."""
+
+    at_left: Places
+    at_right: Places
+
+    @classmethod
+    def of(cls, group: BindingGroup) -> _NestedLoop:
+        left, right = (group.mine[:, None] == group.its).nonzero()
+        return cls(group.at_left[left], group.at_right[right])
+
+    @property
+    def total(self) -> int:
+        return len(self.at_left)
+
+    def of_first(self, pairs: int) -> _NestedLoop:
+        """All of them, which are few."""
+        return self
+
+    def pairs(self) -> tuple[Places, Places]:
+        """(left row, right row) of each pair."""
+        return self.at_left, self.at_right
 
 
 class _Runs(NamedTuple):

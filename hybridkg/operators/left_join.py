@@ -104,9 +104,7 @@ class BindLeftJoin(FragmentProbe):
         column, prepared = left.ids(self.variable), self.fragment.prepared(context)
         if column is None or prepared is None or self.fragment.counted or column.has_unbound:
             return None
-        if len(prepared.variables) != 2 or any(
-            name in left.columns and name != self.variable for name in prepared.variables
-        ):
+        if any(name in left.columns for name in prepared.variables if name != self.variable):
             return None
         found = prepared.only_values(self.variable, column.ids, context.meter)
         if found is None:

@@ -96,9 +96,12 @@ def bound_somewhere(nodes: Iterable[ast.Syntax]) -> frozenset[str]:
     return frozenset(names)
 
 
+_RANKED = (ast.Match, ast.Near)  # a tuple, which takes half the time of a union
+
+
 def ranked_items(node: ast.Syntax) -> Iterator[ast.RankedItem]:
     """Every MATCH and NEAR in the node, in the order of the text."""
-    return (below for below in walk(node) if type(below) in (ast.Match, ast.Near))  # type: ignore[misc]
+    return (below for below in walk(node) if isinstance(below, _RANKED))
 
 
 def is_hybrid(query: ast.Syntax) -> bool:

@@ -22,7 +22,7 @@ from hybridkg.algebra.nodes import (
     Union,
     walk,
 )
-from hybridkg.algebra.rules.rebuild import with_children
+from hybridkg.algebra.rules.rebuild import with_children, with_sides
 from hybridkg.query import ast
 from hybridkg.query.scope import in_scope
 from hybridkg.query.walk import variables
@@ -57,14 +57,11 @@ def narrowed(plan: Plan, read: frozenset[str], narrow: Narrow, rest: Callable[[P
                 needed = part.variables & read
                 return part if not needed or needed == part.variables else narrow(part, needed)
             case Join(left, right) | LeftJoin(left, right):
-                needed_of = {id(left): read | right.variables, id(right): read | left.variables}
-                return with_children(part, lambda side: within(side, needed_of[id(side)]))
+                return with_sides(part, within(left, read | right.variables), within(right, read | left.variables))
             case Union():
                 return with_children(part, lambda branch: _only(within(branch, read), read))
             case Minus(left, right):
-                return with_children(
-                    part, lambda side: within(left, read | right.variables) if side is left else rest(right)
-                )
+                return with_sides(part, within(left, read | right.variables), rest(right))
             case MatchEach(_, match):
                 return with_children(part, lambda child: within(child, read | match.variables))
             case Rank() | OrderBy() | Extend() | Filter():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from operator import is_
 
-from hybridkg.algebra.nodes import BINARY, RELATIONS, Plan, Union
+from hybridkg.algebra.nodes import BINARY, RELATIONS, Join, LeftJoin, Minus, Plan, Union
 
 
 def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -14,10 +14,14 @@ def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     if isinstance(plan, RELATIONS):
         return plan
     if isinstance(plan, BINARY):
-        left, right = change(plan.left), change(plan.right)
-        return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)
+        return with_sides(plan, change(plan.left), change(plan.right))
     if isinstance(plan, Union):
         branches = tuple([change(branch) for branch in plan.branches])
         return plan if all(map(is_, branches, plan.branches)) else Union(branches)
     child = change(plan.child)
     return plan if child is plan.child else replace(plan, child=child)
+
+
+def with_sides(plan: Join | LeftJoin | Minus, left: Plan, right: Plan) -> Plan:
+    """The plan with other sides; the plan itself where they are the same."""
+    return plan if left is plan.left and right is plan.right else replace(plan, left=left, right=right)

@@ -42,12 +42,13 @@ class JoinShape:
         alone = not more and all(edge.variables == (name,) and edge.subject != edge.object for edge in self.edges)
         return name if alone else None
 
-    @cached_property
-    def only_edge(self) -> Edge | None:
-        """The edge of a node that is nothing but one edge between two variables; else None."""
+    def lookup(self, variable: str) -> Edge | None:
+        """The edge of a node that is nothing but one from a variable to at most one value of another; else None."""
         if len(self.edges) != 1 or self.others or self.conditions or self.members or self.n_tests:
             return None
-        return self.edges[0] if len(set(self.edges[0].variables)) == 2 else None
+        edge = self.edges[0]
+        is_between_two = len(set(edge.variables)) == 2 and variable in edge.variables
+        return edge if is_between_two and edge.relation.is_single(edge.from_subject(variable)) else None
 
     @cached_property
     def _edges_are_a_tree(self) -> bool:

@@ -48,8 +48,8 @@ class OptionalNode:
         needed = wanted | shared
         needed = needed.union(*(test.variables for test in self.tests))
         left = self.left.rows(needed, hints, run)
-        if self._only_edge is not None:
-            return self._looked_up(self._only_edge, left, wanted, run)
+        if self._lookup is not None:
+            return self._looked_up(self._lookup, left, wanted, run)
         right = self.right.rows(needed, hints_of(left, self.left.certain, self.right), run)
         i, j = all_pairs(left, right, run)
         pairs = merged(left, right, i, j)
@@ -64,16 +64,12 @@ class OptionalNode:
         return concatenated([pairs, left.take(alone)], names, run)
 
     @cached_property
-    def _only_edge(self) -> Edge | None:
-        """The right side, if it is one edge from a variable of each left solution to at most one value of another; else
-        None.
-        """
-        edge = self.right.shape.only_edge if isinstance(self.right, JoinNode) and not self.tests else None
-        if edge is None:
+    def _lookup(self) -> Edge | None:
+        """The right side, if it is one edge from a variable of each left solution to at most one value of another."""
+        shared = [name for name in self.right.variables if name in self.left.variables]
+        if not isinstance(self.right, JoinNode) or self.tests or len(shared) != 1:
             return None
-        shared = [name for name in edge.variables if name in self.left.variables]
-        is_single = len(shared) == 1 and edge.relation.is_single(edge.from_subject(shared[0]))
-        return edge if is_single and shared[0] in self.left.certain else None
+        return self.right.shape.lookup(shared[0]) if shared[0] in self.left.certain else None
 
     def _looked_up(self, edge: Edge, left: SolutionTable, wanted: frozenset[str], run: PatternRun) -> SolutionTable:
         """The left solutions with the value that the edge adds to each, UNBOUND where there is none."""

@@ -22,39 +22,42 @@ class Syntax:
 
 
 @dataclass(frozen=True)
-class Var(Syntax):
-    """`?name` or `$name`, without the mark; both are the same variable. Parameters are written with `$`."""
+class Leaf(Syntax):
+    """A node without nodes below it."""
 
     descendants: ClassVar[tuple[Syntax, ...] | None] = ()
+
+
+@dataclass(frozen=True)
+class Var(Leaf):
+    """`?name` or `$name`, without the mark; both are the same variable. Parameters are written with `$`."""
+
     name: str
     is_marked: bool = field(default=False, compare=False, kw_only=True, repr=False)
     """Whether it is written with `$`."""
 
 
 @dataclass(frozen=True)
-class Iri(Syntax):
+class Iri(Leaf):
     """An absolute IRI."""
 
-    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     value: str
 
 
 @dataclass(frozen=True)
-class Blank(Syntax):
+class Blank(Leaf):
     """`_:label`, or a fresh label for `[]`; a variable that cannot be projected."""
 
-    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     label: str
 
 
 @dataclass(frozen=True)
-class Lit(Syntax):
+class Lit(Leaf):
     """A literal; datatype is an absolute IRI, None for simple and language-tagged strings.
 
     direction is the base direction of a language-tagged string, `ltr` or `rtl` (RDF 1.2).
     """
 
-    descendants: ClassVar[tuple[Syntax, ...] | None] = ()
     lexical: str
     datatype: str | None = None
     language: str | None = None
