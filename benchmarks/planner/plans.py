@@ -162,7 +162,7 @@ class Plans:
         for numbers in context.details.values():
             told.update(numbers)
         counts = dict(context.meter.counts)
-        expected = float("inf") if plan.cost is None else plan.cost.estimate
+        expected = plan.cost.estimate
         return Run(plan.strategy, counts, self.cost.price(counts), expected, told), solutions
 
     def planning_ms(self, question: Question) -> tuple[float, float]:

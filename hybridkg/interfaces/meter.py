@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import TypeAlias
 
@@ -68,6 +69,10 @@ Price: TypeAlias = Callable[[Work], float]
 """Microseconds of some work."""
 
 
+class NotBriefError(Exception):
+    """A run that has to be brief is not."""
+
+
 @dataclass
 class Meter:
     """Counts work by kind, and stops a run at its deadline or when it is cancelled.
@@ -76,6 +81,8 @@ class Meter:
         deadline: a time of `time.monotonic` after which `check` raises; None for none.
         timeout: the limit in seconds, for the message.
         cancelled: called by every check; None for a run that nothing cancels.
+        most_entries: the entries of the projection, and the rows of an intermediate result, of a run that has to be
+            brief; inf for any other run.
 
     >>> meter = Meter()
     >>> meter.add(POSTINGS, 128)
@@ -87,6 +94,7 @@ class Meter:
     deadline: float | None = None
     timeout: float | None = None
     cancelled: Callable[[], bool] | None = None
+    most_entries: float = inf
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, kind: str, n: int) -> None:

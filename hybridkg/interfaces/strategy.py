@@ -68,6 +68,13 @@ class Strategy(Protocol):
         """Lower bound of the estimate of `cost`, quickly computed: the planner prunes a strategy whose bound loses."""
         return 0.0
 
+    def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
+        """Whether none of the other strategies that apply costs less, whatever the estimates are.
+
+        The planner then takes this one without pricing any; `EXPLAIN` prices all.
+        """
+        return False
+
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         """Physical plan; None if the strategy has none for this logical plan."""
 

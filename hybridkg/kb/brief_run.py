@@ -6,18 +6,25 @@ Their work checks the meter, so a deadline ends them; nothing in them waits for 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NoReturn, TypeVar, cast
 
 from hybridkg.interfaces.graph_store import GraphStore
+from hybridkg.interfaces.meter import NotBriefError
 from hybridkg.kb.query_template import QueryTemplate
 from hybridkg.kb.snapshot import Snapshot
-from hybridkg.operators.context import ExecutionContext, NotBriefError
+from hybridkg.operators.column_query import ColumnQuery
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.planner.choose import PhysicalPlan
 
 T = TypeVar("T")
 
 MAX_BRIEF_US = 20_000.0
 """Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
+
+MAX_BRIEF_ENTRIES = 7_500
+"""Maximum entries of a brief run without a price: MAX_BRIEF_US if each becomes a row of terms. The run begins again in
+the other thread before it reads more, which costs 0.1 ms."""
 
 LIMIT_US = 50_000.0
 """Microseconds of joins and expressions after which a run is not brief, whatever was expected."""
@@ -35,18 +42,25 @@ class _NoStore:
 _NO_STORE = cast(GraphStore, _NoStore())
 
 
-def briefly(work: Callable[[ExecutionContext], T], context: ExecutionContext) -> T:
-    """The value of work in a context that has no store, and bounds it.
+def briefly(plan: PhysicalPlan, work: Callable[[ExecutionContext], T], context: ExecutionContext) -> T:
+    """The value of work, a run of the plan, in a context that has no store, and bounds it.
 
     Raises:
-        NotBriefError: an operator asked the store, or has more to do than LIMIT_US.
+        NotBriefError: an operator asked the store, or has more to do than LIMIT_US, or than MAX_BRIEF_ENTRIES where the
+            plan has no price.
     """
-    store = context.store
+    store, meter = context.store, context.meter
     context.store, context.brief_us = _NO_STORE, LIMIT_US
+    meter.most_entries = MAX_BRIEF_ENTRIES if _is_counted(plan) else inf
     try:
         return work(context)
     finally:
-        context.store, context.brief_us = store, None
+        context.store, context.brief_us, meter.most_entries = store, None, inf
+
+
+def _is_counted(plan: PhysicalPlan) -> bool:
+    """Whether a plan has no price, and all that it does is counted by the entries and rows of patterns."""
+    return plan.compared is None and isinstance(plan.root, ColumnQuery)
 
 
 def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
@@ -56,7 +70,9 @@ def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
 
 
 def is_brief(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot) -> bool:
-    """Whether a plan that `is_planned_here` is expected to take no longer than MAX_BRIEF_US, without the store."""
-    if plan.cost is None or plan.cost.estimate > MAX_BRIEF_US or snapshot.graph is None or plan.strategy == "oxigraph":
+    """Whether a plan that `is_planned_here` is expected to take no longer than MAX_BRIEF_US, without the store; or may
+    be, where it would take as long to find its price.
+    """
+    if snapshot.graph is None or plan.strategy == "oxigraph" or template.reranks:
         return False
-    return not template.reranks
+    return _is_counted(plan) or plan.cost.estimate <= MAX_BRIEF_US

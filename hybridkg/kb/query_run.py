@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
+from hybridkg.interfaces.meter import NotBriefError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.blank_aggregates import blank_cells
 from hybridkg.kb.brief_run import briefly, is_brief, is_planned_here
@@ -25,7 +26,7 @@ from hybridkg.kb.query_options import QueryOptions
 from hybridkg.kb.query_session import QuerySession
 from hybridkg.kb.query_template import BoundQuery
 from hybridkg.kb.second_look import blank_warnings
-from hybridkg.operators.context import ExecutionContext, NotBriefError
+from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.row_cursor import RowCursor
 from hybridkg.planner.choose import PhysicalPlan
 from hybridkg.rdf.solutions import Solutions
@@ -195,7 +196,7 @@ class QueryRun:
             return None
         self._is_brief = True
         try:
-            return briefly(partial(self._session.run, query, plan), self.context)
+            return briefly(plan, partial(self._session.run, query, plan), self.context)
         except NotBriefError:
             self._is_brief = False
             self.context = self._limits.apply_to(self._session.snapshot.context())

@@ -14,7 +14,7 @@ from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
 from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, IdTable, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, Price
+from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, NotBriefError, Price
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
@@ -73,10 +73,6 @@ MAX_QUESTIONS = 64
 
 MAX_ANSWERED = 50_000_000
 """Maximum entities in all answers of a batch; 12 bytes each."""
-
-
-class NotBriefError(Exception):
-    """A run that has to be brief is not."""
 
 
 class Nodes(Protocol):

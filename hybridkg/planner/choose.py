@@ -5,10 +5,11 @@
 1. RERANK is split off: it reorders rows and does not affect how they are found.
 2. A forced strategy is planned without comparison.
 3. The first dominating strategy (by preference) that has operators wins.
-4. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/), those with a lower
+4. So does a strategy that proves from unit costs alone that it is the cheapest (`Strategy.is_cheapest`).
+5. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/), those with a lower
    bound last. A strategy whose bound exceeds the best cost so far is pruned. The lowest estimate wins; ties go to the
    lower preference.
-5. If the winner has no operators after all, the next cheapest is taken; `reference` always has some.
+6. If the winner has no operators after all, the next cheapest is taken; `reference` always has some.
 """
 
 from __future__ import annotations
@@ -48,17 +49,24 @@ class PhysicalPlan:
         root: the operator that returns the result.
         strategy: name of the chosen strategy.
         whole: returns the logical plan.
-        cost: expected microseconds; None if unknown.
+        price: returns the expected microseconds.
         costs: returns (strategy, cost) of all strategies compared, by preference.
+        compared: the expected microseconds of a plan that was chosen by them.
         forced: whether the user named the strategy.
     """
 
     root: PhysicalOperator
     strategy: str
     whole: Callable[[], Plan]
-    cost: Cardinality | None = None
+    price: Callable[[], Cardinality] = lambda: UNPRICED
     costs: Callable[[], Sequence[tuple[str, Cardinality]]] = tuple
+    compared: Cardinality | None = None
     forced: bool = False
+
+    @cached_property
+    def cost(self) -> Cardinality:
+        """Expected microseconds; `UNPRICED` if there is no formula."""
+        return self.price() if self.compared is None else self.compared
 
     @cached_property
     def rejected(self) -> tuple[RejectedPlan, ...]:
@@ -96,10 +104,18 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
                 f"the strategy {strategy!r} does not apply to this query",
                 hint="leave the strategy out, or use 'reference', which always applies",
             )
-        return PhysicalPlan(root, strategy, whole, strategy_of(strategy).cost(logical, planning), forced=True)
+        return PhysicalPlan(root, strategy, whole, _price(strategy_of(strategy), logical, planning), forced=True)
     for name, dominating in considered.dominating:
         if (root := planning.root(name, logical)) is not None:
-            return PhysicalPlan(root, name, whole, dominating.cost(logical, planning))
+            return PhysicalPlan(root, name, whole, _price(dominating, logical, planning))
+
+    def costs() -> list[tuple[str, Cardinality]]:
+        priced = sorted(considered.priced, key=itemgetter(0))
+        return [(name, candidate.cost(logical, planning)) for _, name, candidate, _ in priced]
+
+    for name, candidate, others in considered.bounded:
+        if candidate.is_cheapest(others, logical, planning) and (root := planning.root(name, logical)) is not None:
+            return PhysicalPlan(root, name, whole, _price(candidate, logical, planning), costs)
     planning.prefetch_match_counts(logical)
     best, expected, place = "", UNPRICED, inf
     for at, name, candidate, has_bound in considered.priced:
@@ -108,18 +124,13 @@ def choose(logical: Plan, planning: PlannerContext, strategy: str | None = None)
         cost = candidate.cost(logical, planning)
         if cost.estimate < expected.estimate or (cost.estimate == expected.estimate and at < place):
             best, expected, place = name, cost, at
-
-    def costs() -> list[tuple[str, Cardinality]]:
-        priced = sorted(considered.priced, key=itemgetter(0))
-        return [(name, candidate.cost(logical, planning)) for _, name, candidate, _ in priced]
-
     root = planning.root(best, logical)
     if root is not None:
-        return PhysicalPlan(root, best, whole, expected, costs)
-    for name, cost in sorted(costs(), key=_estimate):
+        return PhysicalPlan(root, best, whole, costs=costs, compared=expected)
+    for name, _ in sorted(costs(), key=_estimate):
         root = planning.root(name, logical)
         if root is not None:
-            return PhysicalPlan(root, name, whole, cost, costs)
+            return PhysicalPlan(root, name, whole, _price(strategy_of(name), logical, planning), costs)
     raise AssertionError("the reference always applies")
 
 
@@ -131,11 +142,13 @@ class _Considered(NamedTuple):
         dominating: the dominating strategies that apply, by preference.
         priced: (place by preference, name, strategy, whether it has a lower bound of its cost) of the other strategies
             that apply, in the order of pricing.
+        bounded: (name, strategy, names of the others that apply) of those that may prove that they are the cheapest.
     """
 
     below_rerank: Plan | None
     dominating: tuple[tuple[str, Strategy], ...] = ()
     priced: tuple[tuple[int, str, Strategy, bool], ...] = ()
+    bounded: tuple[tuple[str, Strategy, frozenset[str]], ...] = ()
 
     @classmethod
     def of(cls, logical: Plan, planning: PlannerContext) -> _Considered:
@@ -144,12 +157,21 @@ class _Considered(NamedTuple):
             return cls(below)
         applying = [(name, one) for name, one in by_preference() if one.applies(logical, planning)]
         dominating = tuple((name, one) for name, one in applying if one.dominates)
-        priced = [(at, name, one, _has_bound(one)) for at, (name, one) in enumerate(applying) if not one.dominates]
-        return cls(None, dominating, tuple(sorted(priced, key=itemgetter(3, 0))))
+        priced = [
+            (at, name, one, _defines("least_cost", one)) for at, (name, one) in enumerate(applying) if not one.dominates
+        ]
+        names = frozenset(name for name, _ in applying)
+        bounded = tuple((name, one, names - {name}) for name, one in applying if _defines("is_cheapest", one))
+        return cls(None, dominating, tuple(sorted(priced, key=itemgetter(3, 0))), bounded)
 
 
-def _has_bound(strategy: Strategy) -> bool:
-    return getattr(type(strategy), "least_cost", None) is not Strategy.least_cost
+def _defines(method: str, strategy: Strategy) -> bool:
+    """Whether a strategy has a method of its own in place of the one that the protocol gives."""
+    return getattr(type(strategy), method, None) is not getattr(Strategy, method)
+
+
+def _price(strategy: Strategy, logical: Plan, planning: PlannerContext) -> Callable[[], Cardinality]:
+    return lambda: strategy.cost(logical, planning)
 
 
 def _estimate(costed: tuple[str, Cardinality]) -> float:

@@ -167,7 +167,7 @@ class Explanation:
                 times[id(operator)] = self.cost.price(work)
             below = operator.below(estimates)
             waiting += [(child, below) for child in operator.children]
-        if len(best) == 1 and self.plan.cost is not None and isfinite(self.plan.cost.estimate):
+        if len(best) == 1 and isfinite(self.plan.cost.estimate):
             times[id(best[0])] = max(0.0, self.plan.cost.estimate - sum(times.values()))
         return times
 
@@ -360,20 +360,20 @@ def _queries(text: str) -> list[str]:
     return re.split(r"\n(?=SELECT )", text) if text else []
 
 
-def _ms(cost: Cardinality | None, into: str) -> str:
+def _ms(cost: Cardinality, into: str) -> str:
     """Expected time as text; empty if unknown.
 
     >>> _ms(Cardinality(0.0, 1310.0, 5000.0), ", est. {}"), _ms(Cardinality(0.0, 83.2, 90.0), "{}")
     (', est. 1.3 ms', '0.083 ms')
     """
-    if cost is None or isinf(cost.estimate):
+    if isinf(cost.estimate):
         return ""
     ms = cost.estimate / 1e3
     return into.format(f"{ms:,.1f} ms" if ms >= 1 else f"{ms:.2g} ms")
 
 
-def _us(cost: Cardinality | None) -> dict[str, float | None] | None:
-    if cost is None or isinf(cost.estimate):
+def _us(cost: Cardinality) -> dict[str, float | None] | None:
+    if isinf(cost.estimate):
         return None
     return {
         "low": round(cost.low, 1),

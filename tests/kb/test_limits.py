@@ -369,15 +369,19 @@ def test_a_brief_query_keeps_its_time_limit(films, name):
     assert films.query(BRIEF[name], timeout=2000)
 
 
-@pytest.mark.parametrize("work", ["pairs of a join", "an expression of every row"])
+@pytest.mark.parametrize("work", ["pairs of a join", "an expression of every row", "entries of a pattern"])
 def test_a_query_that_is_not_brief_after_all_begins_again_in_a_thread(films, monkeypatch, work):
     text = {
         "pairs of a join": "SELECT ?x ?y { { SELECT ?x ?n { ?x a ?t } LIMIT 9 } { SELECT ?y { ?y a ?t } LIMIT 9 } }",
         "an expression of every row": "SELECT ?x (REPLACE(STR(?x), 'a', 'b') AS ?n) { ?x a ?t }",
+        "entries of a pattern": "SELECT ?x ?y { ?x a ?t ; <http://example.org/films/year> ?y }",
     }[work]
     want, started = films.query(text).to_python(), list[StoppableThread]()
     start = StoppableThread._start
-    monkeypatch.setattr(brief_run, "LIMIT_US", 1.0)
+    if work == "entries of a pattern":
+        monkeypatch.setattr(brief_run, "MAX_BRIEF_ENTRIES", 3)
+    else:
+        monkeypatch.setattr(brief_run, "LIMIT_US", 1.0)
     monkeypatch.setattr(StoppableThread, "_start", lambda run: (started.append(run), start(run)))
     result = films.query(text, timeout=900, strategy="columns")
     assert (result.to_python(), len(started)) == (want, 1)

@@ -104,7 +104,6 @@ def test_what_ran_is_what_was_explained(films, name):
 def test_own_times_add_up_to_the_cost_of_the_strategy(films):
     for strategy in ("filter_first", "filtered_topk", "rank_first"):
         explanation = films.explain(SPACE, strategy=strategy)
-        assert explanation.plan.cost is not None
         assert sum(explanation.own_times.values()) == pytest.approx(explanation.plan.cost.estimate)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.graph_index import Ids
-from hybridkg.interfaces.meter import ADJACENCY, Meter
+from hybridkg.interfaces.meter import ADJACENCY, Meter, NotBriefError
 
 
 @dataclass(slots=True, eq=False)
@@ -31,17 +31,24 @@ class PatternRun:
         """Counts entries of the projection before they are read.
 
         Raises:
-            QueryLimitError: the time limit is exceeded, or the run was cancelled.
+            QueryStoppedError: the time limit is exceeded, or the run was cancelled.
+            NotBriefError: the run has to be brief, and reads too much.
         """
-        self.meter.counts[ADJACENCY] += entries
-        self.meter.check()
+        meter = self.meter
+        read = meter.counts[ADJACENCY] = meter.counts[ADJACENCY] + entries
+        if read > meter.most_entries:
+            raise NotBriefError
+        meter.check()
 
     def room_for(self, rows: int) -> None:
         """Checks the size of an intermediate result before it is built.
 
         Raises:
             QueryLimitError: it has more than `max_rows` rows.
+            NotBriefError: the run has to be brief, and these are too many.
         """
+        if rows > self.meter.most_entries:
+            raise NotBriefError
         if rows > self.max_rows:
             raise QueryLimitError(
                 f"an intermediate result has more than {self.max_rows:,} rows",

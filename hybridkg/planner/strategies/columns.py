@@ -12,6 +12,7 @@ from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.graph_fragment import not_held
+from hybridkg.planner.columns_bound import ColumnsBound
 from hybridkg.planner.joins import joined
 from hybridkg.planner.lower import lower
 from hybridkg.planner.plan_template import store_query
@@ -40,6 +41,16 @@ class ColumnsStrategy(Strategy):
         operators = priced_operators(logical, planning)
         us = None if operators is None else planning.cost.of_operators(operators, planning.estimates)
         return UNPRICED if us is None else Cardinality(us, us, us)
+
+    def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
+        """Whether the store, which alone has a price as well, has to read at least what columns read."""
+        if not others <= {"oxigraph", "reference"}:
+            return False
+        bound = planning.memoize_for_template(("columns bound", id(logical)), lambda: _bound(logical, planning))
+        if bound is None or not bound.is_below_store(planning.cost):
+            return False
+        algebra = algebra_of(logical, planning)
+        return algebra is not None and algebra.is_held(planning)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
@@ -111,6 +122,14 @@ def _algebra_of(logical: Plan, planning: PlannerContext) -> Algebra | None:
     query = below_slice(logical)
     plan = planning.relational(query) if isinstance(query, SparqlQuery) else None
     return None if plan is None else Algebra(plan, fragments_of(plan))
+
+
+def _bound(logical: Plan, planning: PlannerContext) -> ColumnsBound | None:
+    algebra = algebra_of(logical, planning)
+    if algebra is None or any(isinstance(planning.fragment(one).pattern, DeclinedPattern) for one in algebra.fragments):
+        return None  # operators without open parameters are those of one set of values
+    operators = priced_operators(logical, planning)
+    return None if operators is None else ColumnsBound.of(operators)
 
 
 def priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:

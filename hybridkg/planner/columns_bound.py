@@ -1,0 +1,101 @@
+"""Proof from unit costs alone that operators over columns cost less than the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hybridkg.interfaces.meter import ADJACENCY, COLUMN_CELLS, GRAPH_QUESTIONS, Work
+from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_query import ColumnQuery
+from hybridkg.operators.count_groups import CountGroups
+from hybridkg.operators.estimation_context import EstimationContext
+from hybridkg.operators.extend import Extend
+from hybridkg.operators.filter import Filter
+from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.group import GroupRows
+from hybridkg.operators.order_rows import OrderRows
+from hybridkg.operators.project import Project, Slice
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.store_reading import WHOLE, StoreReading
+
+SHRINKING = frozenset({ColumnQuery, Extend, Filter, GroupRows, OrderRows, Project, Slice})
+"""Operators of one child that have no more rows than it has, or one."""
+
+
+@dataclass(frozen=True)
+class ColumnsBound:
+    """Upper bound of the price of a plan over columns of one pattern, from which Oxigraph cannot stop early.
+
+    Oxigraph reads at least n quads for the n entries of the projection that the pattern reads, or the n rows that it
+    has (StoreReading). The operators above handle at most max(n, 1) rows each. So the price is at most
+    `fixed + max(n, 1) * each`, that of the store at least `one question + n * one row`, whatever n is.
+
+    Args:
+        fixed: requests to the projection.
+        each: work for each entry.
+    """
+
+    fixed: Work
+    each: Work
+
+    @classmethod
+    def of(cls, operators: Sequence[PhysicalOperator]) -> ColumnsBound | None:
+        """The bound of a plan; None if there is none."""
+        reading, each = StoreReading.of(operators), Counter[str]()
+        if not _is_read_whole(reading):
+            return None
+        (source,) = *reading.whole, *reading.streamed
+        for operator in operators:
+            if operator is source:
+                continue
+            if type(operator) not in SHRINKING or len(operator.children) != 1:
+                return None
+            each.update(operator.work(_ONE_ROW_EACH) or {})
+        each.update({ADJACENCY: 1, COLUMN_CELLS: 1})
+        return cls({GRAPH_QUESTIONS: len(source.counted) if isinstance(source, CountGroups) else 1}, each)
+
+    def is_below_store(self, cost: CostModel) -> bool:
+        """Whether the plan costs less than the store, whatever the estimates are.
+
+        >>> bound = ColumnsBound({"graph questions": 1}, {"rows": 1, "adjacency": 1})
+        >>> costs = CostModel(us_per_graph_question=30.0, us_per_row_of_terms=2.0, us_per_adjacency_entry=0.5)
+        >>> bound.is_below_store(costs)  # 30 + 2.5 below the 100 of a question, 2.5 below the 8 of a row
+        True
+        >>> bound.is_below_store(CostModel(us_per_graph_question=98.0))  # 98 + 2.52 is above 100
+        False
+        """
+        each = cost.price(self.each)
+        return each < cost.us_per_store_row and cost.price(self.fixed) + each < cost.us_per_store_question
+
+
+def _is_read_whole(reading: StoreReading) -> bool:
+    """Whether Oxigraph reads all of one pattern, and returns the rows of the last operator."""
+    sources, listed = (*reading.whole, *reading.streamed), reading.solutions
+    if len(sources) != 1 or reading.root is not listed:
+        return False
+    if not isinstance(source := sources[0], CountGroups) and not _is_one_pattern(source):
+        return False
+    while listed is not reading.listed:
+        if isinstance(listed, Slice) and type(reading.listed) not in WHOLE:
+            return False
+        (listed,) = listed.children
+    return True
+
+
+def _is_one_pattern(operator: PhysicalOperator) -> bool:
+    """Whether an operator evaluates one pattern of the projection, and lists its rows."""
+    if not isinstance(operator, GraphFragment) or operator.relational is not None:
+        return False
+    return bool(operator.group.elements) and not operator.counted
+
+
+class _OneRowEach(EstimationContext):
+    """Estimates in which each operator has one row: the work of an operator is then that for each row."""
+
+    def rows(self, operator: PhysicalOperator) -> float:
+        return 1.0
+
+
+_ONE_ROW_EACH = _OneRowEach()

@@ -1,0 +1,130 @@
+"""A plan over columns that is taken without a price is the one with the lowest price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from generated_fragments import PROLOGUE
+from generated_queries import query
+from sampling import examples
+
+from hybridkg.algebra.from_ast import from_ast
+from hybridkg.algebra.nodes import Plan
+from hybridkg.algebra.rules import rewrite
+from hybridkg.errors import HybridkgError
+from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.projection import Projection
+from hybridkg.interfaces.strategy import strategy_of
+from hybridkg.planner.choose import choose
+from hybridkg.planner.cost_model import CostModel
+from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.query.checks.check import check
+from hybridkg.query.parser import parse
+from hybridkg.rdf.order import term_key
+from hybridkg.rdf.terms import NamedNode, Triple
+
+pytestmark = pytest.mark.quick
+
+OTHERS = frozenset({"oxigraph", "reference"})
+
+CHEAP = CostModel(us_per_graph_question=30.0)
+"""Unit costs at which a bound can hold: a request to the projection costs less than one to the store."""
+
+
+def some_costs(rng: Random) -> CostModel:
+    """Unit costs at random, in the neighbourhood of which bounds begin to hold."""
+    us = lambda low, high: low * (high / low) ** rng.random()
+    return CostModel(
+        us_per_adjacency_entry=us(0.005, 3.0),
+        us_per_graph_question=us(20.0, 150.0),
+        us_per_store_question=us(30.0, 200.0),
+        us_per_store_row=us(0.05, 12.0),
+        us_per_row_of_terms=us(0.01, 6.0),
+        us_per_row_passed=us(0.1, 2.0),
+        us_per_column_cell=us(0.01, 3.0),
+    )
+
+
+def plan_of(text: str) -> Plan | None:
+    """The logical plan of a query; None for what is not one."""
+    try:
+        parsed = parse(text)
+        check(parsed)
+    except HybridkgError:
+        return None
+    return rewrite(from_ast(parsed))
+
+
+def is_cheapest(logical: Plan, planning: PlannerContext) -> bool:
+    columns = strategy_of("columns")
+    return columns.applies(logical, planning) and columns.is_cheapest(OTHERS, logical, planning)
+
+
+def test_the_store_never_costs_less_than_columns_that_are_taken_without_a_price():
+    proved = 0
+    for seed in range(examples(600, 20_000)):
+        triples, text = query(seed)
+        logical = plan_of(PROLOGUE + text)
+        if logical is None:
+            continue
+        terms = {term for t in triples for term in (t.subject, t.object)}
+        entities = sorted((term for term in terms if isinstance(term, NamedNode)), key=term_key)
+        projection = Projection(columns_of(triples, entities), lambda *_: [])
+        rng = Random(seed)
+        for costs in (CHEAP, some_costs(rng), some_costs(rng)):
+            planning = PlannerContext(projection, cost=costs)
+            if not is_cheapest(logical, planning):
+                continue
+            proved += 1
+            plan = choose(logical, planning)
+            priced = {name: cost.estimate for name, cost in plan.costs()}
+            assert plan.strategy == "columns", text
+            assert plan.cost.estimate == priced["columns"] < priced["oxigraph"], text
+    assert proved > 300
+
+
+@pytest.fixture(scope="module")
+def graph() -> Projection:
+    """1,000 papers that cite three others each, in ten venues."""
+    node = lambda name: NamedNode(f"e:{name}")
+    triples = []
+    for n in range(1_000):
+        triples += [Triple(node(n), node("cites"), node((n + step) % 1_000)) for step in (1, 7, 11)]
+        triples += [Triple(node(n), node("venue"), node(f"v{n % 10}"))]
+    return Projection(columns_of(triples, sorted({t.subject for t in triples}, key=str)), lambda *_: [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_proved"),
+    [
+        ("SELECT ?a { ?a :venue :v5 }", True),
+        ("SELECT DISTINCT ?v { ?a :cites :5 ; :venue ?v }", True),
+        ("SELECT ?a { ?a :venue :v5 OPTIONAL { ?a :cites ?b } }", True),
+        ("SELECT ?a { ?a :venue :v5 } ORDER BY ?a LIMIT 3", True),
+        ("SELECT ?v (COUNT(?a) AS ?n) { ?a :venue ?v } GROUP BY ?v", True),
+        ("SELECT (STR(?a) AS ?t) { ?a :venue :v5 }", True),
+        # The store may stop early.
+        ("SELECT ?a { ?a :venue :v5 } LIMIT 3", False),
+        ("SELECT DISTINCT ?v { ?a :cites ?b ; :venue ?v } LIMIT 3", False),
+        ("ASK { ?a :venue :v5 }", False),
+        # More than one pattern, or other rows than those of the pattern.
+        ("SELECT ?a { ?a :venue :v5 { SELECT ?a { ?a :cites ?b } LIMIT 3 } }", False),
+        ("CONSTRUCT { ?a :at :v5 } { ?a :venue :v5 }", False),
+        ("DESCRIBE ?a { ?a :venue :v5 }", False),
+    ],
+)
+def test_a_bound_holds_for_one_pattern_that_is_read_whole(graph: Projection, text: str, is_proved: bool):
+    logical = plan_of(f"PREFIX : <e:> {text}")
+    assert logical is not None
+    assert is_cheapest(logical, PlannerContext(graph, cost=CHEAP)) == is_proved
+    # Nothing is proved where a request to the projection, or a row of an operator, costs more than one of the store.
+    assert not is_cheapest(logical, PlannerContext(graph))
+    assert not is_cheapest(logical, PlannerContext(graph, cost=replace(CHEAP, us_per_row_of_terms=9.0)))
+
+
+def test_another_strategy_that_applies_is_priced(graph: Projection):
+    logical = plan_of("PREFIX : <e:> SELECT ?a { ?a :venue :v5 }")
+    assert logical is not None
+    assert not strategy_of("columns").is_cheapest(OTHERS | {"toy"}, logical, PlannerContext(graph, cost=CHEAP))
