@@ -28,16 +28,17 @@ class TermOrder:
 
     def keys(self, ids: Ids, *, total: bool) -> Keys | None:
         """number[len(ids)], or None; as GraphIndex.order_keys has it."""
-        if not len(ids) or ids.max() < self._table.n_entities:
+        if not len(ids) or (high := int(ids.max())) < self._table.n_entities:
             return ids  # most often
+        if high != UNBOUND:
+            return self._of_bound(ids, int(ids.min()), high, total=total)
         is_bound = ids != UNBOUND
-        all_bound = bool(is_bound.all())
-        bound = ids if all_bound else ids[is_bound]
+        bound = ids[is_bound]
         if not len(bound):
             return np.zeros(len(ids), np.int8)
         keys = self._of_bound(bound, int(bound.min()), int(bound.max()), total=total)
-        if keys is None or all_bound:
-            return keys
+        if keys is None:
+            return None
         if keys.dtype.kind == "f" and np.isneginf(keys).any():
             return None
         whole = np.full(len(ids), -np.inf)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -23,7 +23,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
-from hybridkg.operators.few_texts import values_of_few
+from hybridkg.operators.few_texts import OfTerm, of_term, values_of_few
 from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.mixed_numbers import whole
@@ -154,6 +154,7 @@ class ExpressionText:
     """Text of an expression, and the properties of it that an evaluation needs.
 
     Args:
+        expression: the expression.
         text: in SPARQL.
         variables: its variables.
         base: IRI that it resolves relative IRIs against; empty without one.
@@ -161,11 +162,17 @@ class ExpressionText:
         is_of_strings: whether its functions are of strings, as TextFunctions has them.
     """
 
+    expression: ast.Expression
     text: str
     variables: frozenset[str]
     base: str
     differs_per_row: bool
     is_of_strings: bool
+
+    @cached_property
+    def of_term(self) -> OfTerm | None:
+        """The function of strings that it is of its only variable, for a few terms; None if only the store has it."""
+        return of_term(self.expression)
 
     def names(self, solutions: Solutions) -> tuple[str, ...]:
         """Columns that it reads, sorted."""
@@ -201,6 +208,7 @@ def _short_text_of(expression: ast.Expression) -> ExpressionText:
 
     calls = [node for node in walk(expression) if isinstance(node, ast.Call)]
     text = ExpressionText(
+        expression,
         write(expression),
         variables(expression),
         next((call.base for call in calls if call.base), ""),
@@ -337,7 +345,7 @@ def _of_texts(
         return None
     distinct, place = read
     if len(distinct.ids) < MIN_TEXTS:
-        values = values_of_few(expression, texts.cells(text))
+        values = values_of_few(text.of_term, texts.cells(text))
         return None if values is None else TermColumn.of(values, place)
     functions = _functions(distinct, context)
     value = functions.value(expression)
@@ -366,7 +374,7 @@ def _tested_texts(
         return None
     distinct, place = read
     if len(distinct.ids) < MIN_TEXTS:
-        values = values_of_few(condition, texts.cells(text))
+        values = values_of_few(text.of_term, texts.cells(text))
         if values is None or any(value not in (TRUE, FALSE) for value in values):
             return None
         return np.array([value == TRUE for value in values], np.bool_)[place], np.ones(len(place), np.bool_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,6 +111,11 @@ def lexical_order(keys: Sequence[Keys]) -> Places:
     [3, 1, 0, 2]
     """
     size, bits = len(keys[0]), 0
+    if size <= FEW:
+        columns = [key.tolist() for key in keys]
+        if not any(map(_has_nan, columns, keys)):  # which has no place in the order of Python
+            cells = list(zip(*columns, strict=True))
+            return np.array(sorted(range(size), key=cells.__getitem__), np.intp)
     if is_sorted(keys):
         return np.arange(size)
     leading: list[tuple[NDArray[np.uint64], int]] = []
@@ -132,6 +138,10 @@ def lexical_order(keys: Sequence[Keys]) -> Places:
         if all((key[one] == key[next_one]).all() for key in keys[len(leading) :]):
             return order
     return np.lexsort(keys[::-1])
+
+
+def _has_nan(cells: list[Any], key: Keys) -> bool:
+    return key.dtype.kind == "f" and any(map(isnan, cells))
 
 
 def is_sorted(keys: Sequence[Keys]) -> bool:

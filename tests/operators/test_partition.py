@@ -32,7 +32,7 @@ def keys_of(draw: np.random.Generator, size: int) -> np.ndarray:
 def test_the_order_of_several_keys_is_the_stable_one(seed: int) -> None:
     draw = np.random.default_rng(seed)
     for _ in range(20):
-        size = int(draw.choice([FEW - 1, FEW + 1, 200, 1000]))
+        size = int(draw.choice([1, 5, FEW - 1, FEW + 1, 200, 1000]))
         keys = [keys_of(draw, size) for _ in range(draw.integers(1, 4))]
         order = lexical_order(keys)
         assert order.tolist() == np.lexsort(keys[::-1]).tolist()

@@ -11,7 +11,7 @@ from sampling import examples
 
 from hybridkg.operators import expressions
 from hybridkg.operators.context import ExecutionContext
-from hybridkg.operators.few_texts import values_of_few
+from hybridkg.operators.few_texts import of_term, values_of_few
 from hybridkg.operators.text_functions import Strings, TextFunctions
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.query import ast
@@ -135,17 +135,19 @@ def test_a_value_of_one_term_is_that_of_oxigraph(seed: int) -> None:
         expression = parsed(written)
         wanted = expressions.evaluate(expression, Solutions(("x",), [(own,) for own in terms]), context())
         for own, value in zip(terms, wanted, strict=True):
-            found = values_of_few(expression, [own])
+            found = values_of_few(of_term(expression), [own])
             assert found is None or found == [value], (written, own)
 
 
 def test_few_plain_texts_need_no_store() -> None:
     terms = [Literal("red fish"), Literal("né"), Literal("")]
     for written in ("STRLEN(?x)", "SUBSTR(?x, 2, 3)", "LANG(?x)", "STRBEFORE(?x, ' ')", "CONCAT(?x, '!')", "?x < 'm'"):
-        assert values_of_few(parsed(written), terms) is not None, written
-    assert values_of_few(parsed("UCASE(?x)"), terms) is None
-    assert values_of_few(parsed("STRLEN(?x) * 999999999 * 999999999 * 9"), terms) is None  # an error beyond int64
-    assert values_of_few(parsed("STRLEN(?x)"), [Literal(7)]) is None
+        assert values_of_few(of_term(parsed(written)), terms) is not None, written
+    assert values_of_few(of_term(parsed("UCASE(?x)")), terms) is None
+    assert (
+        values_of_few(of_term(parsed("STRLEN(?x) * 999999999 * 999999999 * 9")), terms) is None
+    )  # an error beyond int64
+    assert values_of_few(of_term(parsed("STRLEN(?x)")), [Literal(7)]) is None
 
 
 def test_most_values_are_known_of_plain_ascii_and_lengths_of_all_plain_literals() -> None:

@@ -61,6 +61,46 @@ def runs_of(ids: Any, first: Any, offsets: Any, starts: Any, counts: Any) -> Non
         counts[i] = int64(offsets[place + 1]) - starts[i] if is_key else 0
 
 
+@njit(int64(_input(uint32), _input(uint32), int64, _input(uint32), _input(uint32), uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def reach(ids: Any, keys: Any, first: Any, offsets: Any, targets: Any, room: Any) -> Any:
+    """The set of the neighbours of some ids, at the beginning of `room`; the keys are `first`, first + 1, ..., or
+    ascending where that is negative.
+
+    Returns the neighbours with repeats times 2**32, plus those of the set; -1 if `room` is too small for the first.
+    """
+    n_keys, n, filled = len(keys), int64(0), int64(0)
+    for i in range(len(ids)):
+        place = int64(ids[i]) - first
+        if first < 0:
+            place, high = int64(0), int64(n_keys)
+            while place < high:
+                middle = (place + high) // 2
+                if keys[middle] < ids[i]:
+                    place = middle + 1
+                else:
+                    high = middle
+            if place == n_keys or keys[place] != ids[i]:
+                continue
+        elif place < 0 or place >= n_keys:
+            continue
+        start, end = int64(offsets[place]), int64(offsets[place + 1])
+        if n + end - start > len(room):
+            return int64(-1)
+        for j in range(start, end):
+            room[n] = targets[j]
+            n += 1
+        filled += start < end
+    size = n
+    if filled > 1:
+        room[:n].sort()
+        size = int64(0)
+        for i in range(n):
+            if i == 0 or room[i] != room[size - 1]:
+                room[size] = room[i]
+                size += 1
+    return n * (int64(1) << 32) + size
+
+
 @njit(void(_input(uint32), int64, _input(uint32), uint32[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def look_up(ids: Any, first: Any, targets: Any, found: Any) -> None:
     """The one target of each id, of which the id `first` has targets[0], the next one targets[1]; else UNBOUND."""

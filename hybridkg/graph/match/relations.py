@@ -21,6 +21,10 @@ Pairs = tuple[Counts, Ids]
 CHUNK = 1 << 21
 """Entries that are read in one step: about 50 MB of places and targets, 10 ms between checks of the time limit."""
 
+FEW_IDS, FEW_TARGETS = 256, 1024
+"""Ids, and targets with their repeats, whose set one compiled loop makes: 1.8 us for 50 targets of 20 ids, and 6.6 with
+numpy (2-core machine)."""
+
 FEW = 4
 """Up to this many ranges are looked up one by one."""
 
@@ -232,6 +236,17 @@ class Side:
             return any(self._at(i) >= 0 for i in ids.tolist())
         return bool(self._places_of(ids)[1].any())
 
+    def reach_few(self, ids: Ids, run: PatternRun) -> Ids | None:
+        """The set of the targets of some ids, if they are at most FEW_TARGETS with repeats and a kernel is loaded."""
+        if self.offsets.dtype != np.uint32 or (kernel := KERNEL.for_work(len(ids))) is None:
+            return None
+        room = np.empty(FEW_TARGETS, np.uint32)
+        found = kernel.reach(np.ascontiguousarray(ids), self.keys, self.first, self.offsets, self.targets, room)
+        if found < 0:
+            return None
+        run.read(found >> 32)
+        return room[: found & 0xFFFF_FFFF]
+
     def lookup(self, ids: Ids) -> Ids:
         """uint32[len(ids)]: the target of each id of a side that `is_single`; UNBOUND where it has none."""
         if self.n_keys == 0:
@@ -360,6 +375,8 @@ class PredicateRelation:
             return self.reach_one(int(ids[0]), forward, run)
         if solid(ids):
             return self.reach_ranges(IdRanges(((int(ids[0]), int(ids[-1]) + 1),)), forward, run)
+        if len(ids) <= FEW_IDS and (few := side.reach_few(ids, run)) is not None:
+            return few
         starts, counts = side.rows(ids)
         total = int(counts.sum())
         if total <= CHUNK:
