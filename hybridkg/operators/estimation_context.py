@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
@@ -16,6 +16,8 @@ from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from hybridkg.operators.base import PhysicalOperator
+
+T = TypeVar("T")
 
 
 class VariableSize(NamedTuple):
@@ -60,6 +62,7 @@ class EstimationContext:
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
     _work: dict[int, tuple[PhysicalOperator, Work | None]] = field(default_factory=dict)
     _variables: dict[tuple[int, str], tuple[PhysicalOperator, VariableSize | None]] = field(default_factory=dict)
+    _once: dict[int, tuple[PhysicalOperator, Any]] = field(default_factory=dict)
     """By the identity of nodes, which are referenced so that their ids are not reused."""
 
     @property
@@ -93,6 +96,14 @@ class EstimationContext:
                 found = found._replace(values=rows)
             entry = self._variables[key] = operator, found
         return entry[1]
+
+    def once(self, operator: PhysicalOperator, find: Callable[[EstimationContext], T]) -> T:
+        """A further estimate of an operator, which has one such estimate."""
+        entry = self._once.get(id(operator))
+        if entry is None:
+            entry = self._once[id(operator)] = operator, find(self)
+        value: T = entry[1]
+        return value
 
     def match_count_bound(self, match: ast.RankedItem) -> float | None:
         """Upper bound on the entities that match, at most TOP. None if the index rejects the query, or the text is a
@@ -140,7 +151,13 @@ class EstimationContext:
     def below(self, sliced: Mapping[str, float | None], narrowed: frozenset[int]) -> EstimationContext:
         """Context below an operator that selects prefixes of some relations."""
         return replace(
-            self, sliced={**self.sliced, **sliced}, narrowed=self.narrowed | narrowed, _rows={}, _work={}, _variables={}
+            self,
+            sliced={**self.sliced, **sliced},
+            narrowed=self.narrowed | narrowed,
+            _rows={},
+            _work={},
+            _variables={},
+            _once={},
         )
 
 

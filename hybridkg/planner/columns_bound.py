@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hybridkg.interfaces.meter import ADJACENCY, COLUMN_CELLS, GRAPH_QUESTIONS, Work
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
+from hybridkg.operators.construct import Construct
 from hybridkg.operators.count_groups import CountGroups
 from hybridkg.operators.estimation_context import EstimationContext
 from hybridkg.operators.extend import Extend
@@ -23,14 +24,18 @@ from hybridkg.planner.store_reading import WHOLE, StoreReading
 SHRINKING = frozenset({ColumnQuery, Extend, Filter, GroupRows, OrderRows, Project, Slice})
 """Operators of one child that have no more rows than it has, or one."""
 
+ABOVE = SHRINKING | {Construct}
+"""Operators of one child over one pattern; the triples of a CONSTRUCT are those of the answer."""
+
 
 @dataclass(frozen=True)
 class ColumnsBound:
     """Upper bound of the price of a plan over columns of one pattern, from which Oxigraph cannot stop early.
 
-    Oxigraph reads at least n quads for the n entries of the projection that the pattern reads, or the n rows that it
-    has (StoreReading). The operators above handle at most max(n, 1) rows each. So the price is at most
-    `fixed + max(n, 1) * each`, that of the store at least `one question + n * one row`, whatever n is.
+    Oxigraph reads at least n quads, n being the entries of the projection that the pattern reads, the rows that it has,
+    or the triples of a CONSTRUCT, whatever is most (StoreReading). The operators above handle at most max(n, 1) rows
+    each. So the price is at most `fixed + max(n, 1) * each`, that of the store at least `one question + n * one row`,
+    whatever n is.
 
     Args:
         fixed: requests to the projection.
@@ -50,7 +55,7 @@ class ColumnsBound:
         for operator in operators:
             if operator is source:
                 continue
-            if type(operator) not in SHRINKING or len(operator.children) != 1:
+            if type(operator) not in ABOVE or len(operator.children) != 1:
                 return None
             each.update(operator.work(_ONE_ROW_EACH) or {})
         each.update({ADJACENCY: 1, COLUMN_CELLS: 1})
@@ -71,9 +76,9 @@ class ColumnsBound:
 
 
 def _is_read_whole(reading: StoreReading) -> bool:
-    """Whether Oxigraph reads all of one pattern, and returns the rows of the last operator."""
+    """Whether Oxigraph reads all of one pattern, and lists the rows of the last operator or its triples."""
     sources, listed = (*reading.whole, *reading.streamed), reading.solutions
-    if len(sources) != 1 or reading.root is not listed:
+    if len(sources) != 1 or not (reading.root is listed or isinstance(reading.root, Construct)):
         return False
     if not isinstance(source := sources[0], CountGroups) and not _is_one_pattern(source):
         return False
