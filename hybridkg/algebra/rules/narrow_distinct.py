@@ -29,7 +29,8 @@ from hybridkg.query.walk import variables
 
 
 def narrow_distinct(plan: Plan) -> Plan:
-    """Distinct ?p (... Fragment { ?p :author ?a . ?q :author ?a }) -> the fragment as SELECT DISTINCT ?p.
+    """Distinct ?p (... Fragment { ?p :author ?a . ?q :author ?a }) -> the fragment as SELECT DISTINCT ?p; a fragment
+    alone then needs no DISTINCT above it.
 
     Under DISTINCT a fragment needs only the distinct combinations of the variables that the columns, the order, a
     condition or another part of the pattern reads: the co-authors of a paper's authors are many, the papers few.
@@ -38,7 +39,9 @@ def narrow_distinct(plan: Plan) -> Plan:
     """
     if isinstance(plan, Project) and plan.distinct:
         read = frozenset(plan.columns) | read_by(plan.child)
-        return replace(plan, child=narrowed(plan.child, read, distinct_fragment, narrow_distinct))
+        child = narrowed(plan.child, read, distinct_fragment, narrow_distinct)
+        has_distinct_rows = isinstance(child, Fragment) and child is not plan.child and not plan.hidden
+        return replace(plan, child=child, distinct=not has_distinct_rows)
     return with_children(plan, narrow_distinct)
 
 
