@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hybridkg.interfaces.meter import ADJACENCY, COLUMN_CELLS, GRAPH_QUESTIONS, Work
+from hybridkg.operators.any_solution import AnySolution
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.construct import Construct
@@ -35,20 +36,23 @@ class ColumnsBound:
     Oxigraph reads at least n quads, n being the entries of the projection that the pattern reads, the rows that it has,
     or the triples of a CONSTRUCT, whatever is most (StoreReading). The operators above handle at most max(n, 1) rows
     each. So the price is at most `fixed + max(n, 1) * each`, that of the store at least `one question + n * one row`,
-    whatever n is.
+    whatever n is. Of an ASK, the store may stop after one solution, so n has to be known: the price is at most
+    `fixed + n * each`, that of the store at least that of a question.
 
     Args:
-        fixed: requests to the projection.
+        fixed: requests to the projection, and all other work of an ASK.
         each: work for each entry.
+        is_any: whether it is an ASK.
     """
 
     fixed: Work
     each: Work
+    is_any: bool = False
 
     @classmethod
     def of(cls, operators: Sequence[PhysicalOperator]) -> ColumnsBound | None:
         """The bound of a plan; None if there is none."""
-        reading, each = StoreReading.of(operators), Counter[str]()
+        reading, above = StoreReading.of(operators), Counter[str]()
         if not _is_read_whole(reading):
             return None
         (source,) = *reading.whole, *reading.streamed
@@ -57,12 +61,15 @@ class ColumnsBound:
                 continue
             if type(operator) not in ABOVE or len(operator.children) != 1:
                 return None
-            each.update(operator.work(_ONE_ROW_EACH) or {})
-        each.update({ADJACENCY: 1, COLUMN_CELLS: 1})
-        return cls({GRAPH_QUESTIONS: len(source.counted) if isinstance(source, CountGroups) else 1}, each)
+            above.update(operator.work(_ONE_ROW_EACH) or {})
+        if isinstance(source, AnySolution):  # has one row at most
+            return cls({GRAPH_QUESTIONS: 1, **above}, {ADJACENCY: 1}, is_any=True)
+        questions = len(source.counted) if isinstance(source, CountGroups) else 1
+        return cls({GRAPH_QUESTIONS: questions}, {**above, ADJACENCY: 1, COLUMN_CELLS: above[COLUMN_CELLS] + 1})
 
-    def is_below_store(self, cost: CostModel) -> bool:
-        """Whether the plan costs less than the store, whatever the estimates are.
+    def is_below_store(self, cost: CostModel, entries: float = 1.0) -> bool:
+        """Whether the plan costs less than the store, whatever the estimates are; of an ASK that reads so many entries,
+        less than one question to the store.
 
         >>> bound = ColumnsBound({"graph questions": 1}, {"rows": 1, "adjacency": 1})
         >>> costs = CostModel(us_per_graph_question=30.0, us_per_row_of_terms=2.0, us_per_adjacency_entry=0.5)
@@ -72,17 +79,21 @@ class ColumnsBound:
         False
         """
         each = cost.price(self.each)
-        return each < cost.us_per_store_row and cost.price(self.fixed) + each < cost.us_per_store_question
+        if each >= cost.us_per_store_row:
+            return False
+        return cost.price(self.fixed) + max(entries, 1.0) * each < cost.us_per_store_question
 
 
 def _is_read_whole(reading: StoreReading) -> bool:
-    """Whether Oxigraph reads all of one pattern, and lists the rows of the last operator or its triples."""
+    """Whether Oxigraph reads all of one pattern, or looks for one solution, and lists the rows of the last operator or
+    its triples.
+    """
     sources, listed = (*reading.whole, *reading.streamed), reading.solutions
     if len(sources) != 1 or not (reading.root is listed or isinstance(reading.root, Construct)):
         return False
-    if not isinstance(source := sources[0], CountGroups) and not _is_one_pattern(source):
+    if not isinstance(source := sources[0], CountGroups | AnySolution) and not _is_one_pattern(source):
         return False
-    while listed is not reading.listed:
+    while listed is not reading.listed and not isinstance(source, AnySolution):
         if isinstance(listed, Slice) and type(reading.listed) not in WHOLE:
             return False
         (listed,) = listed.children

@@ -297,23 +297,36 @@ class PatternCompiler:
             [values[cell.number] if isinstance(cell, TermParameter) else cell for cell in row] for row in part.rows
         ]
         terms = list(dict.fromkeys(term for row in rows_of_terms for term in row if term is not None))
-        ids = dict(zip(terms, self.terms.find(terms).tolist(), strict=True)) if terms else {}
-        nodes_only = [name not in self._predicates for name in part.variables]
-        rows = []
-        for row in rows_of_terms:
-            row_ids = [UNBOUND if term is None else ids[term] for term in row]
-            row_ids = [
-                -1 if is_node and self.columns.terms.n_terms <= i < UNBOUND else i
-                for i, is_node in zip(row_ids, nodes_only, strict=True)
-            ]
-            absent = [name for name, i in zip(part.variables, row_ids, strict=True) if i == -1]
-            if any(name in certain for name in absent):
-                continue
-            if absent:
-                raise PatternDeclined
-            rows.append(row_ids)
+        found = self.terms.find(terms).tolist() if terms else []
+        id_of: dict[Term | None, int] = {None: int(UNBOUND), **dict(zip(terms, found, strict=True))}
+        rows = [[id_of[term] for term in row] for row in rows_of_terms]
+        if found and (min(found) < 0 or max(found) >= self.columns.terms.n_terms):
+            of_nodes = [self._node_ids(part.variables, row) for row in rows]
+            rows = [row for row in of_nodes if self._may_match(part, row, certain)]
         cells = np.array(rows, np.uint32).reshape(len(rows), len(part.variables))
         return TableNode(SolutionTable({name: cells[:, i].copy() for i, name in enumerate(part.variables)}, len(rows)))
+
+    def _node_ids(self, variables: Sequence[str], row: Sequence[int]) -> list[int]:
+        """The ids of a row of VALUES, -1 for a predicate that is no node where the variable only has nodes."""
+        n_terms = self.columns.terms.n_terms
+        return [
+            -1 if n_terms <= i < UNBOUND and name not in self._predicates else i
+            for name, i in zip(variables, row, strict=True)
+        ]
+
+    @staticmethod
+    def _may_match(part: Values, row: Sequence[int], certain: set[str]) -> bool:
+        """Whether a row of VALUES has no absent term for a variable that every solution of the rest binds.
+
+        Raises:
+            PatternDeclined: another one is absent; its solutions have a term that the graph has not.
+        """
+        absent = [name for name, i in zip(part.variables, row, strict=True) if i == -1]
+        if any(name in certain for name in absent):
+            return False
+        if absent:
+            raise PatternDeclined
+        return True
 
     def _certain_tests(self, child: Pattern, tests: Sequence[Test]) -> bool:
         bound = certain_of(child)

@@ -50,7 +50,12 @@ class ColumnsStrategy(Strategy):
         if bound is None or not bound.is_below_store(planning.cost):
             return False
         algebra = algebra_of(logical, planning)
-        return algebra is not None and algebra.is_held(planning)
+        if algebra is None or not algebra.is_held(planning):
+            return False
+        if not bound.is_any:
+            return True
+        (asked,) = map(planning.prepared, algebra.fragments)
+        return asked is not None and bound.is_below_store(planning.cost, asked.any_work())
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
