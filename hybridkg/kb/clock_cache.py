@@ -53,20 +53,22 @@ class ClockCache(Generic[K, V]):
                     items[oldest] = entry
             items[key] = [value, False]
 
-    def put_repeated(self, key: K, value: V) -> None:
-        """Adds a value whose key is offered for the second time; the first time only its hash is kept.
+    def put_repeated(self, key: K, value: V) -> bool:
+        """Adds a value whose key is offered for the second time; the first time only its hash is kept. Returns whether
+        the value has been added.
 
         Texts that never repeat would evict those that do, and what a cache keeps of them costs 3 to 5 % of a question:
         new memory, and work of the garbage collector. Source: the doorkeeper of Einziger et al., "TinyLFU" (2017).
 
         >>> repeated = ClockCache(1)
         >>> repeated.put_repeated("a", 1), repeated.get("a"), repeated.put_repeated("a", 2), repeated.get("a")
-        (None, None, None, 2)
+        (False, None, True, 2)
         """
         number = hash(key)
         if number not in self._offered:
             if len(self._offered) >= OFFERED * self._capacity:
                 self._offered.clear()
             self._offered.add(number)
-        else:
-            self.put(key, value)
+            return False
+        self.put(key, value)
+        return True

@@ -142,6 +142,9 @@ class ParsedQuery:
         HybridkgError: the text is not a query, or breaks a rule.
     """
 
+    repeats: bool = True
+    """Whether the text is asked again, as far as is known: its plan is then cached."""
+
     def __init__(self, text: str, name: str = "query", prefixes: KnownPrefixes = ONLY_WELL_KNOWN):
         written = parse(text, name=name, prefixes=prefixes)
         check(written)
@@ -188,7 +191,7 @@ class ParsedQuery:
         template = None if signed is None else self.tree.template(*signed)
         if signed is None or template is None:
             return self._planned(params, folder)
-        return BoundQuery(template, signed[1], OwnWording(self.written.prefixes))
+        return BoundQuery(template, signed[1], OwnWording(self.written.prefixes), repeats=None if signed[1] else True)
 
     def _planned(self, params: Parameters | None, folder: Path | None) -> BoundQuery:
         """The uncached path, which raises the errors."""

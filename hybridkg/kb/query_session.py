@@ -82,14 +82,14 @@ class QuerySession:
 
         limit is the maximum number of rows, in addition to the query's own LIMIT; strategy None selects the cheapest.
         """
-        if not request.template.is_cached:
+        if not request.template.is_cached or request.repeats is False:
             return self._chosen(request, limit, strategy)
         key = request.template, request.identity, limit, strategy, self.snapshot.costs.epoch
         plan = self._plans.get(key)
         if plan is None:
             plan = self._chosen(request, limit, strategy)
             # A template makes the next plan for these values in .1 ms.
-            (self._plans.put_repeated if request.values else self._plans.put)(key, plan)
+            (self._plans.put if request.repeats else self._plans.put_repeated)(key, plan)
         return plan
 
     def _chosen(self, request: BoundQuery, limit: int | None, strategy: str | None) -> PhysicalPlan:

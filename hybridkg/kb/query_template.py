@@ -177,6 +177,7 @@ class BoundQuery:
     """A query with values for its parameters; syntax tree, plan and ranked predicates have them in place.
 
     `identity` is equal for equal values of the template; by default the values, whose hashes take longer than a text's.
+    `repeats` is whether it is asked again; None if that is not known.
     """
 
     def __init__(
@@ -185,9 +186,12 @@ class BoundQuery:
         values: tuple[ast.Value, ...],
         wording: Wording,
         identity: Hashable | None = None,
+        *,
+        repeats: bool | None = None,
     ):
         self.template, self.values, self.wording = template, values, wording
         self.identity = values if identity is None else identity
+        self.repeats = repeats
         self.matches: tuple[ast.RankedItem, ...] = template.matches_of(self) if values else template.matches
 
     @cached_property

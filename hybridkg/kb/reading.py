@@ -224,7 +224,9 @@ class ReadableKnowledgeBase:
         (('least',), 2, 1)
         """
         try:
-            return PreparedQuery(self, query_text(text, name, self._snapshot.prefixes), name)
+            parsed = query_text(text, name, self._snapshot.prefixes)
+            parsed.repeats = True
+            return PreparedQuery(self, parsed, name)
         except HybridkgError as e:
             raise e.at(source_of(name, text)) from e.__cause__
 

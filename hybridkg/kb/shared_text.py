@@ -99,6 +99,7 @@ class SharedText(ParsedQuery):
         self._names, self._constants = shape.names, shape.constants
         self._shared, self._values, self._known = shared, values, known
         self.names = OwnNames(zip(CANONICAL_NAMES, shape.names, strict=False))
+        self.repeats = False
 
     @cached_property
     def alone(self) -> ParsedQuery:
@@ -126,7 +127,8 @@ class SharedText(ParsedQuery):
                 template = tree.template(signature, signed[1])
         if signed is None or template is None:
             return self.alone.request(params, folder=folder, services=services)
-        return BoundQuery(template, self._values + signed[1], self, (self._constants, signed[1]))
+        repeats = None if signed[1] else self.repeats
+        return BoundQuery(template, self._values + signed[1], self, (self._constants, signed[1]), repeats=repeats)
 
     # --- the wording of messages -------------------------------------------------
 
@@ -213,7 +215,10 @@ def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPref
         shared = _by_shape(text, prefixes)
         parsed = shared or ParsedQuery(text, name, prefixes)
         if len(text) <= MAX_SHARED_LENGTH:
-            (_TEXTS.put if shared is None else _TEXTS.put_repeated)((text, prefixes), parsed)
+            if shared is None:
+                _TEXTS.put((text, prefixes), parsed)
+            else:
+                shared.repeats = _TEXTS.put_repeated((text, prefixes), parsed)
     return parsed
 
 
