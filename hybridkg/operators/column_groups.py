@@ -16,7 +16,7 @@ from hybridkg.operators.column_join import concatenated
 from hybridkg.operators.columns import Column, ColumnsDeclined, InColumns, NumberColumn, TermColumn, unbound
 from hybridkg.operators.mixed_numbers import DOUBLE, WHOLE, MixedNumbers, mixed, whole, written
 from hybridkg.operators.multiplicity import multiplicities
-from hybridkg.operators.partition import KERNEL, Places, dense, is_sorted, lexical_order, partition
+from hybridkg.operators.partition import FEW, KERNEL, Places, dense, is_sorted, lexical_order, partition
 from hybridkg.query import ast
 from hybridkg.rdf.terms import XSD, XSD_DECIMAL, XSD_DOUBLE, Literal, NamedNode, Term, double
 from hybridkg.storage.distinct import sorted_distinct
@@ -40,6 +40,9 @@ INTEGER, DECIMAL = NamedNode(XSD + "integer"), XSD_DECIMAL
 
 PLAIN = {INTEGER: re.compile(r"[+-]?[0-9]+"), DECIMAL: re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")}
 """Integers and decimals that Oxigraph and Python parse alike; others are ill-typed, or are left to Oxigraph."""
+
+DIGITS = 18
+"""Characters up to which `int` parses a text; it refuses thousands of digits, which Decimal does not."""
 
 Rows: TypeAlias = Places | slice
 """Some rows, in an order of their own; a slice for all."""
@@ -372,8 +375,23 @@ def whole_numbers(column: Column) -> NDArray[np.float64] | None:
     """float64[rows] of a column of integers; None if a cell is another term, or 2^53 at least."""
     if isinstance(column, NumberColumn):
         return column.numbers if column.literal is whole else None
+    if len(column.keys) <= FEW:
+        return _whole_numbers_of(column.cells())
     exact = ExactNumbers.of(column)
     return None if exact is None or exact.is_decimal.any() else exact.values[exact.codes]
+
+
+def _whole_numbers_of(terms: Sequence[Term | None]) -> NDArray[np.float64] | None:
+    """`whole_numbers` of a few terms."""
+    numbers: list[int] = []
+    for term in terms:
+        if type(term) is not Literal or term.datatype != INTEGER or not _is_plain(term):
+            return None
+        text = term.value
+        numbers.append(int(text) if len(text) <= DIGITS else int(Decimal(text)))
+    if any(abs(number) >= EXACT for number in numbers):
+        return None
+    return np.array(numbers, np.float64)
 
 
 def _decimal(number: int, digits: int) -> str:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+from hybridkg.operators import column_groups
 from hybridkg.operators.columns import IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import column_of, evaluate, true_in_columns, true_rows
@@ -226,3 +227,18 @@ def test_texts_of_iris_are_compared_by_the_order_of_nodes(op, ids):
     assert true_in_columns(condition, table, new()).tolist() == want
     mask = NumberExpressions(table, lambda part: column_of(part, table, new())).truth(compared)
     assert (mask is None) == (3 in ids[0])
+
+
+INTEGERS = ["7", "-3", "+007", "0", "9007199254740991", "9007199254740992", "1" + "0" * 5_000, "0" * 5_000 + "4", "1.5"]
+
+
+@settings(max_examples=examples(100, 3_000), deadline=None)
+@given(st.lists(st.sampled_from([*VALUES, *ODD, *(Literal(n, datatype=NamedNode(XSD + "integer")) for n in INTEGERS)])))
+def test_a_few_integers_are_read_as_many_are(terms):
+    column = TermColumn.of(terms)
+    few = column_groups.whole_numbers(column)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(column_groups, "FEW", -1)
+        many = column_groups.whole_numbers(column)
+    assert (few is None) == (many is None)
+    assert few is None or few.tolist() == many.tolist()

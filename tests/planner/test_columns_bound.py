@@ -17,7 +17,9 @@ from hybridkg.errors import HybridkgError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.strategy import strategy_of
-from hybridkg.planner.choose import choose
+from hybridkg.operators.bind_join import BindJoin
+from hybridkg.planner.choose import PhysicalPlan, choose
+from hybridkg.planner.columns_bound import PRICING_US
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query.checks.check import check
@@ -81,7 +83,7 @@ def test_the_store_never_costs_less_than_columns_that_are_taken_without_a_price(
             plan = choose(logical, planning)
             priced = {name: cost.estimate for name, cost in plan.costs()}
             assert plan.strategy == "columns", text
-            assert plan.cost.estimate == priced["columns"] < priced["oxigraph"], text
+            assert plan.cost.estimate == priced["columns"] < priced["oxigraph"] + joins_of(plan) * PRICING_US, text
     assert proved > 300
 
 
@@ -94,6 +96,45 @@ def graph() -> Projection:
         triples += [Triple(node(n), node("cites"), node((n + step) % 1_000)) for step in (1, 7, 11)]
         triples += [Triple(node(n), node("venue"), node(f"v{n % 10}"))]
     return Projection(columns_of(triples, sorted({t.subject for t in triples}, key=str)), lambda *_: [])
+
+
+INNER = ["?a :cites :{}", "?a :cites ?b . ?b :venue :v{}", "?a :venue :v{} ; :cites ?c", "?a :none :{}"]
+OUTER = [
+    "?a :venue ?v",
+    "?a :cites ?v",
+    "?v :cites ?a",
+    "?a :cites ?v . ?v :venue :v{}",
+    "?a :cites ?v OPTIONAL {{ ?v :none ?n }}",
+]
+
+
+def test_a_bind_join_costs_at_most_its_own_pricing_more_than_the_store(graph: Projection):
+    proved = 0
+    for seed in range(examples(300, 10_000)):
+        rng = Random(seed)
+        inner, outer = (rng.choice(one).format(rng.randrange(20)) for one in (INNER, OUTER))
+        limit = rng.choice(["LIMIT 3", "ORDER BY ?a LIMIT 30", "GROUP BY ?a"])
+        head = rng.choice(
+            ["SELECT ?a ?v", "SELECT DISTINCT ?v", "SELECT (COUNT(?v) AS ?n)", "CONSTRUCT {{ ?v :of ?a }}"]
+        )
+        end = rng.choice(["", "", "ORDER BY ?v" if "COUNT" not in head else ""])
+        logical = plan_of(
+            f"PREFIX : <e:> {head.replace('{{', '{').replace('}}', '}')} "
+            f"{{ {{ SELECT ?a {{ {inner} }} {limit} }} {outer} }} {end}"
+        )
+        assert logical is not None
+        planning = PlannerContext(graph, cost=rng.choice([CHEAP, some_costs(rng), some_costs(rng)]))
+        if not is_cheapest(logical, planning):
+            continue
+        plan = choose(logical, planning)
+        priced = {name: cost.estimate for name, cost in plan.costs()}
+        proved += joins_of(plan) > 0
+        assert priced["columns"] < priced["oxigraph"] + joins_of(plan) * PRICING_US, (inner, outer, limit, head)
+    assert proved > 20
+
+
+def joins_of(plan: PhysicalPlan) -> int:
+    return sum(isinstance(operator, BindJoin) for operator in plan.root.walk())
 
 
 @pytest.mark.parametrize(
@@ -112,8 +153,10 @@ def graph() -> Projection:
         ("SELECT DISTINCT ?v { ?a :cites ?b ; :venue ?v } LIMIT 3", False),
         ("CONSTRUCT { ?a :at :v5 } { ?a :venue :v5 } LIMIT 3", False),
         ("ASK { ?a :cites ?b . ?b :cites ?c . ?c :venue ?v }", False),
-        # More than one pattern, or other rows than those of the pattern.
-        ("SELECT ?a { ?a :venue :v5 { SELECT ?a { ?a :cites ?b } LIMIT 3 } }", False),
+        # More than one pattern.
+        ("SELECT ?a ?v { { SELECT ?a { ?a :cites :5 } ORDER BY ?a LIMIT 3 } ?a :venue ?v }", True),
+        ("SELECT ?a ?v { { SELECT ?a { ?a :cites :5 } ORDER BY ?a LIMIT 3 } ?a :venue ?v } LIMIT 2", False),
+        ("SELECT ?a { { SELECT ?a { ?a :cites :5 } LIMIT 3 } UNION { SELECT ?a { ?a :cites :6 } LIMIT 3 } }", False),
         ("DESCRIBE ?a { ?a :venue :v5 }", False),
     ],
 )
