@@ -267,7 +267,7 @@ class TermColumn:
     codes: Places
 
     @classmethod
-    def of(cls, values: Sequence[Term | None], places: Places | None = None) -> TermColumn:
+    def of(cls, values: Sequence[Term | None], places: Places | slice | None = None) -> TermColumn:
         """Column of some terms, or of those at `places` of them. Identical terms get one code.
 
         >>> TermColumn.of([Literal(7), None, Literal(7)]).codes.tolist()

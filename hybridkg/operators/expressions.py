@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hybridkg.algebra.to_tests import STRING_FUNCTIONS
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.operators.base import PhysicalOperator
+from hybridkg.operators.column_groups import ALL, Rows
 from hybridkg.operators.column_join import shared_keys
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn
 from hybridkg.operators.context import EVALUATION_US, TEXT_US, ExecutionContext
@@ -28,7 +29,6 @@ from hybridkg.operators.id_sets import below, distinct_ids
 from hybridkg.operators.join import Compatible
 from hybridkg.operators.mixed_numbers import whole
 from hybridkg.operators.number_expressions import NumberExpressions
-from hybridkg.operators.partition import Places
 from hybridkg.operators.text_functions import Strings, TextFunctions, are_truths
 from hybridkg.query import ast
 from hybridkg.query.parser import parse
@@ -306,19 +306,21 @@ class _Texts:
 
     def __init__(self, solutions: InColumns):
         self._solutions = solutions
-        self._each: dict[str, tuple[IdColumn, Places] | None] = {}
+        self._each: dict[str, tuple[IdColumn, Rows] | None] = {}
         self._cells: dict[str, list[Term | None]] = {}
 
-    def each(self, text: ExpressionText) -> tuple[IdColumn, Places] | None:
+    def each(self, text: ExpressionText) -> tuple[IdColumn, Rows] | None:
         """The distinct terms of the only variable of an expression, and the place of each row in them; None for terms
-        that are no ids.
+        that are no ids. Of few rows, all terms: it takes longer to tell them apart than to compute some twice.
         """
         if len(text.variables) != 1:
             return None
         (name,) = text.variables
         if name not in self._each:
-            column = self._solutions.columns.get(name)
-            self._each[name] = column.each() if isinstance(column, IdColumn) else None
+            column, read = self._solutions.columns.get(name), None
+            if isinstance(column, IdColumn):
+                read = (column, ALL) if len(column.ids) < MIN_TEXTS else column.each()
+            self._each[name] = read
         return self._each[name]
 
     def cells(self, text: ExpressionText) -> list[Term | None]:
@@ -377,7 +379,7 @@ def _tested_texts(
         values = values_of_few(text.of_term, texts.cells(text))
         if values is None or any(value not in (TRUE, FALSE) for value in values):
             return None
-        return np.array([value == TRUE for value in values], np.bool_)[place], np.ones(len(place), np.bool_)
+        return np.array([value == TRUE for value in values], np.bool_)[place], np.ones(solutions.size, np.bool_)
     functions = _functions(distinct, context)
     mask = functions.truth(condition)
     return None if mask is None else (mask[place], functions.is_known[place])
