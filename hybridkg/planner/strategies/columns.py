@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Fragment, Plan, Slice, SparqlQuery
@@ -13,6 +15,7 @@ from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.column_query import ColumnQuery
 from hybridkg.operators.graph_fragment import not_held
 from hybridkg.planner.columns_bound import ColumnsBound
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.joins import joined
 from hybridkg.planner.lower import lower
 from hybridkg.planner.plan_template import store_query
@@ -46,16 +49,14 @@ class ColumnsStrategy(Strategy):
         """Whether the store, which alone has a price as well, has to read at least what columns read."""
         if not others <= {"oxigraph", "reference"}:
             return False
-        bound = planning.memoize_for_template(("columns bound", id(logical)), lambda: _bound(logical, planning))
-        if bound is None or not bound.is_below_store(planning.cost):
+        proof = planning.memoize_for_template(("proof", id(logical)), lambda: _Proof.of(logical, planning))
+        if proof is None or not proof.holds_at(planning.cost):
             return False
-        algebra = algebra_of(logical, planning)
-        if algebra is None or not algebra.is_held(planning):
+        prepared = [*map(planning.prepared, proof.fragments)]
+        if None in prepared:
             return False
-        if not bound.is_any:
-            return True
-        (asked,) = map(planning.prepared, algebra.fragments)
-        return asked is not None and bound.is_below_store(planning.cost, asked.any_work())
+        asked = prepared[0] if proof.bound.is_any else None
+        return asked is None or proof.bound.is_below_store(planning.cost, asked.any_work())
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         query = below_slice(logical)
@@ -129,12 +130,35 @@ def _algebra_of(logical: Plan, planning: PlannerContext) -> Algebra | None:
     return None if plan is None else Algebra(plan, fragments_of(plan))
 
 
-def _bound(logical: Plan, planning: PlannerContext) -> ColumnsBound | None:
-    algebra = algebra_of(logical, planning)
-    if algebra is None or any(isinstance(planning.fragment(one).pattern, DeclinedPattern) for one in algebra.fragments):
-        return None  # operators without open parameters are those of one set of values
-    operators = priced_operators(logical, planning)
-    return None if operators is None else ColumnsBound.of(operators)
+@dataclass(eq=False)
+class _Proof:
+    """What a template has for a proof that columns are the cheapest.
+
+    Args:
+        bound: of the price of its operators.
+        fragments: those that the projection has to hold.
+        known: the unit costs that it was asked for last, and whether it holds at these.
+    """
+
+    bound: ColumnsBound
+    fragments: Sequence[Fragment]
+    known: tuple[CostModel | None, bool] = (None, False)
+
+    @classmethod
+    def of(cls, logical: Plan, planning: PlannerContext) -> _Proof | None:
+        algebra = algebra_of(logical, planning)
+        if algebra is None or any(isinstance(planning.fragment(f).pattern, DeclinedPattern) for f in algebra.fragments):
+            return None  # operators without open parameters are those of one set of values
+        operators = priced_operators(logical, planning)
+        bound = None if operators is None else ColumnsBound.of(operators)
+        return None if bound is None else cls(bound, algebra.fragments)
+
+    def holds_at(self, cost: CostModel) -> bool:
+        """Whether the plan is below the store; of an ASK, whether it can be."""
+        known = self.known
+        if known[0] is not cost:
+            known = self.known = cost, self.bound.is_below_store(cost)
+        return known[1]
 
 
 def priced_operators(logical: Plan, planning: PlannerContext) -> tuple[PhysicalOperator, ...] | None:
