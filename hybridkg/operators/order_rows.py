@@ -297,6 +297,8 @@ def ordered_by_number(
     if len(ends) == len(order):
         return solutions.take(order)
     tied = [(start, end) for start, end in pairwise([0, *ends]) if end - start > 1 and (first is None or start < first)]
+    if len(order) <= FEW and _ties_ascend(order.tolist(), tied, solutions, tie_breakers):
+        return solutions.take(order)
     places = np.array([place for start, end in tied for place in range(start, end)], np.intp)
     rows, runs = order[places], np.array([run for run, (start, end) in enumerate(tied) for _ in range(start, end)])
     columns = (solutions.column(name).take(rows).order(total=True) for name in _ties(tie_breakers, solutions))
@@ -336,6 +338,17 @@ def _descending(keys: NDArray[np.float64]) -> tuple[Places, list[int]]:
     order = np.argsort(-keys, kind="stable")
     descending = keys[order]
     return order, [*(np.flatnonzero(descending[1:] != descending[:-1]) + 1).tolist(), len(order)]
+
+
+def _ties_ascend(
+    order: Sequence[int], tied: Sequence[tuple[int, int]], solutions: InColumns, tie_breakers: Sequence[str]
+) -> bool:
+    """Whether each run of tied rows is in the order of its first tie-breaker, as the ties of an index are."""
+    name = next(iter(_ties(tie_breakers, solutions)), None)
+    if name is None:
+        return True
+    column = solutions.column(name).order(total=True).tolist()
+    return all(column[order[n]] < column[order[n + 1]] for start, end in tied for n in range(start, end - 1))
 
 
 def _ties(tie_breakers: Sequence[str], solutions: Solutions) -> list[str]:
