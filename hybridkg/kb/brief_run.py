@@ -23,8 +23,8 @@ MAX_BRIEF_US = 20_000.0
 """Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
 
 MAX_BRIEF_ENTRIES = 7_500
-"""Maximum entries of a brief run without a price: MAX_BRIEF_US if each becomes a row of terms. The run begins again in
-the other thread before it reads more, which costs 0.1 ms."""
+"""Maximum entries of a brief run without a price: MAX_BRIEF_US if each becomes a row of terms. Before it reads more,
+the run begins again as its price decides."""
 
 LIMIT_US = 50_000.0
 """Microseconds of joins and expressions after which a run is not brief, whatever was expected."""
@@ -42,25 +42,19 @@ class _NoStore:
 _NO_STORE = cast(GraphStore, _NoStore())
 
 
-def briefly(plan: PhysicalPlan, work: Callable[[ExecutionContext], T], context: ExecutionContext) -> T:
-    """The value of work, a run of the plan, in a context that has no store, and bounds it.
+def briefly(work: Callable[[ExecutionContext], T], context: ExecutionContext, most_entries: float) -> T:
+    """The value of work in a context that has no store, and bounds it.
 
     Raises:
-        NotBriefError: an operator asked the store, or has more to do than LIMIT_US, or than MAX_BRIEF_ENTRIES where the
-            plan has no price.
+        NotBriefError: an operator asked the store, or has more to do than LIMIT_US or `most_entries`.
     """
     store, meter = context.store, context.meter
     context.store, context.brief_us = _NO_STORE, LIMIT_US
-    meter.most_entries = MAX_BRIEF_ENTRIES if _is_counted(plan) else inf
+    meter.most_entries = most_entries
     try:
         return work(context)
     finally:
         context.store, context.brief_us, meter.most_entries = store, None, inf
-
-
-def _is_counted(plan: PhysicalPlan) -> bool:
-    """Whether a plan has no price, and all that it does is counted by the entries and rows of patterns."""
-    return plan.compared is None and isinstance(plan.root, ColumnQuery)
 
 
 def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
@@ -69,10 +63,15 @@ def is_planned_here(template: QueryTemplate, snapshot: Snapshot) -> bool:
     return is_local and template.ranks_here
 
 
-def is_brief(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot) -> bool:
-    """Whether a plan that `is_planned_here` is expected to take no longer than MAX_BRIEF_US, without the store; or may
-    be, where it would take as long to find its price.
+def most_entries(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot, *, reads_many: bool) -> float:
+    """The entries that a brief run of a plan that `is_planned_here` may read: inf if it is expected to take no longer
+    than MAX_BRIEF_US, 0 if longer.
+
+    A plan over columns without a price has MAX_BRIEF_ENTRIES: all that it does is counted by the entries and the rows
+    of patterns. `reads_many` is whether another plan of the template has read more; then its price decides.
     """
     if snapshot.graph is None or plan.strategy == "oxigraph" or template.reranks:
-        return False
-    return _is_counted(plan) or plan.cost.estimate <= MAX_BRIEF_US
+        return 0.0
+    if plan.compared is None and isinstance(plan.root, ColumnQuery) and not reads_many:
+        return MAX_BRIEF_ENTRIES
+    return inf if plan.cost.estimate <= MAX_BRIEF_US else 0.0

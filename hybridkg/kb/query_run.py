@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
@@ -16,7 +17,7 @@ from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, S
 from hybridkg.interfaces.meter import NotBriefError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.blank_aggregates import blank_cells
-from hybridkg.kb.brief_run import briefly, is_brief, is_planned_here
+from hybridkg.kb.brief_run import briefly, is_planned_here, most_entries
 from hybridkg.kb.cancellation import StoppableThread, forget_frames
 from hybridkg.kb.damage import may_be_damage, raise_if_damaged
 from hybridkg.kb.known_names import with_known_names
@@ -192,17 +193,25 @@ class QueryRun:
 
     def _briefly(self, query: BoundQuery, plan: PhysicalPlan) -> Solutions | None:
         """Runs the plan in this thread, if it is brief; None if it is not, as may turn out on the way."""
-        if self._thread is None or not is_brief(query.template, plan, self._session.snapshot):
+        if self._thread is None:
+            return None
+        session, template = self._session, query.template
+        reads_many = session.reads_many.get(template) is not None
+        most = most_entries(template, plan, session.snapshot, reads_many=reads_many)
+        if not most:
             return None
         self._is_brief = True
         try:
-            return briefly(plan, partial(self._session.run, query, plan), self.context)
+            return briefly(partial(session.run, query, plan), self.context, most)
         except NotBriefError:
             self._is_brief = False
-            self.context = self._limits.apply_to(self._session.snapshot.context())
+            self.context = self._limits.apply_to(session.snapshot.context())
             self.context.meter = self._thread.meter
             self.context.meter.counts.clear()
-            return None
+            if most == inf:
+                return None
+        session.reads_many.put(template, True)
+        return self._briefly(query, plan)
 
     def result(self, query: BoundQuery, plan: PhysicalPlan, solutions: Solutions, *, are_all: bool = True) -> ResultSet:
         """Makes the result of the solutions; `are_all` is whether no more follow, whose cells may be blank as well."""

@@ -66,6 +66,8 @@ class QuerySession:
         self._labels = Labels(snapshot.store, snapshot.profile.labels if snapshot.profile else LABEL_PREDICATES)
         self._stale_indexes, self._generation = snapshot.generation.behind(), snapshot.generation.name
         self._plans: ClockCache[PlanKey, PhysicalPlan] = ClockCache(MAX_PLANS)
+        self.reads_many: ClockCache[QueryTemplate, bool] = ClockCache(MAX_PLANS)
+        """Templates of which a plan has read more than a brief run may without a price."""
         self._templates: ClockCache[TemplateKey, tuple[Plan, PlanTemplate]] = ClockCache(MAX_PLANS)
         self._names: ClockCache[tuple[QueryTemplate, Prefixes, Kinds], NameWarnings] = ClockCache(MAX_PLANS)
 

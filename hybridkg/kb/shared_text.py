@@ -57,6 +57,8 @@ class SharedQuery:
             for number, (kind, _) in enumerate(parsed.shape.constants)
             if number not in self._fixed
         ]
+        self.is_fixed = not self._open
+        """Whether all texts have the same constants."""
 
     def values(self, shape: TextShape) -> tuple[ast.Value, ...] | None:
         """The constants of a text, FIXED in place of fixed ones; None if one is no valid IRI."""
@@ -99,7 +101,7 @@ class SharedText(ParsedQuery):
         self._names, self._constants = shape.names, shape.constants
         self._shared, self._values, self._known = shared, values, known
         self.names = OwnNames(zip(CANONICAL_NAMES, shape.names, strict=False))
-        self.repeats = False
+        self.repeats = shared.is_fixed
 
     @cached_property
     def alone(self) -> ParsedQuery:
@@ -218,7 +220,7 @@ def query_text(text: str | ParsedQuery, name: str = "query", prefixes: KnownPref
             if shared is None:
                 _TEXTS.put((text, prefixes), parsed)
             else:
-                shared.repeats = _TEXTS.put_repeated((text, prefixes), parsed)
+                shared.repeats |= _TEXTS.put_repeated((text, prefixes), parsed)
     return parsed
 
 

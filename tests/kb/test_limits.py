@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import product
+from math import inf
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -24,7 +25,7 @@ from hybridkg import HybridkgError, KnowledgeBase
 from hybridkg.cli import cli
 from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, QueryStoppedError, UserError
 from hybridkg.interfaces.meter import Meter
-from hybridkg.kb import brief_run, cancellation
+from hybridkg.kb import brief_run, cancellation, query_run
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
 from hybridkg.operators.columns import ColumnsDeclined
 from hybridkg.operators.graph_fragment import GraphFragment
@@ -369,22 +370,36 @@ def test_a_brief_query_keeps_its_time_limit(films, name):
     assert films.query(BRIEF[name], timeout=2000)
 
 
-@pytest.mark.parametrize("work", ["pairs of a join", "an expression of every row", "entries of a pattern"])
+@pytest.mark.parametrize("work", ["pairs of a join", "an expression of every row"])
 def test_a_query_that_is_not_brief_after_all_begins_again_in_a_thread(films, monkeypatch, work):
     text = {
         "pairs of a join": "SELECT ?x ?y { { SELECT ?x ?n { ?x a ?t } LIMIT 9 } { SELECT ?y { ?y a ?t } LIMIT 9 } }",
         "an expression of every row": "SELECT ?x (REPLACE(STR(?x), 'a', 'b') AS ?n) { ?x a ?t }",
-        "entries of a pattern": "SELECT ?x ?y { ?x a ?t ; <http://example.org/films/year> ?y }",
     }[work]
     want, started = films.query(text).to_python(), list[StoppableThread]()
     start = StoppableThread._start
-    if work == "entries of a pattern":
-        monkeypatch.setattr(brief_run, "MAX_BRIEF_ENTRIES", 3)
-    else:
-        monkeypatch.setattr(brief_run, "LIMIT_US", 1.0)
+    monkeypatch.setattr(brief_run, "LIMIT_US", 1.0)
     monkeypatch.setattr(StoppableThread, "_start", lambda run: (started.append(run), start(run)))
     result = films.query(text, timeout=900, strategy="columns")
     assert (result.to_python(), len(started)) == (want, 1)
+
+
+@pytest.mark.parametrize("is_cheap", [True, False])
+def test_a_query_that_reads_many_entries_begins_again_as_its_price_decides(films, monkeypatch, is_cheap):
+    """Once: the next one of its kind has a price."""
+    text = f"SELECT ?x ?cheap{is_cheap} {{ ?x a ?t ; <http://example.org/films/year> ?cheap{is_cheap} }}"
+    want, started, limits = films.query(text).to_python(), list[StoppableThread](), list[float]()
+    start, briefly = StoppableThread._start, query_run.briefly
+    monkeypatch.setattr(StoppableThread, "_start", lambda run: (started.append(run), start(run)))
+    monkeypatch.setattr(
+        query_run, "briefly", lambda work, context, most: (limits.append(most), briefly(work, context, most))[1]
+    )
+    monkeypatch.setattr(brief_run, "MAX_BRIEF_ENTRIES", 3)
+    monkeypatch.setattr(brief_run, "MAX_BRIEF_US", 20_000.0 if is_cheap else 0.0)
+    for _ in range(2):
+        assert films.query(text, timeout=900, strategy="columns").to_python() == want
+    assert limits == ([3, inf, inf] if is_cheap else [3])
+    assert len(started) == (0 if is_cheap else 2)
 
 
 def test_a_query_that_needs_the_store_after_all_begins_again_in_a_thread(films, monkeypatch):
