@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import float64, int32, int64, njit, types, uint8, uint32, uint64, void
+from numba import float64, int32, int64, njit, types, uint8, uint16, uint32, uint64, void
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from hybridkg.text.index.codec.cursor_kernel import BLOCK, INLINE, NEVER, OPTIONS, lowest_bit
 from hybridkg.text.index.codec.cursor_kernel import readonly as _input
 from hybridkg.text.index.layout import DOC_BLOCK, DOC_BLOCK_SHIFT, FIELD_SETS
+
+PART_SHIFT = 3
+"""A class of maxima has 2 ** PART_SHIFT parts: `block_max_levels.PARTS`."""
 
 
 @njit(**INLINE)  # type: ignore[untyped-decorator, unused-ignore]
@@ -382,49 +385,52 @@ def block_maxima(
     return blocks
 
 
-@njit(int64(_input(float64), int64, float64, float64, uint8[::1], int64[::1], float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+@njit(int64(_input(float64), int64, float64, float64, uint16[::1], int64[::1], float64[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
 def classes(maxima: Any, wanted: Any, mean: Any, scale: Any, out: Any, counts: Any, highest: Any) -> Any:
-    """Fills the classes of maxima, their counts and the highest of them, as `block_max_levels.classes_numpy`."""
-    n, last = uint64(len(maxima)), int32(len(counts) - 1)
+    """Fills the parts of classes of maxima, the counts of the classes and the highest of the maxima, as
+    `block_max_levels.classes_numpy`.
+    """
+    n, last = uint64(len(maxima)), int32((len(counts) << PART_SHIFT) - 1)
     for j in range(n):  # int32, because the processor converts several at once
-        out[j] = uint8(min(int32(maxima[j] / (maxima[j] + mean) * scale), last))
+        out[j] = uint16(min(int32(maxima[j] / (maxima[j] + mean) * (scale * (1 << PART_SHIFT))), last))
     others = np.zeros(len(counts), np.int64)  # two tables, because equal classes follow one another
     for j in range(n >> uint64(1)):
-        counts[out[uint64(2) * j]] += 1
-        others[out[uint64(2) * j + uint64(1)]] += 1
+        counts[out[uint64(2) * j] >> PART_SHIFT] += 1
+        others[out[uint64(2) * j + uint64(1)] >> PART_SHIFT] += 1
     if n & uint64(1):
-        counts[out[n - uint64(1)]] += 1
+        counts[out[n - uint64(1)] >> PART_SHIFT] += 1
     for c in range(len(counts)):
         counts[c] += others[c]
     lowest, found = len(counts), 0
     while found < wanted:
         lowest -= 1
         found += counts[lowest]
-    place = 0
-    for j in range(uint64(len(maxima))):
-        if out[j] >= lowest:
+    place, least = 0, lowest << PART_SHIFT
+    for j in range(n):
+        if out[j] >= least:
             highest[place] = maxima[j]
             place += 1
     return found
 
 
-@njit(void(_input(float64), _input(uint8), _input(float64), float64, float64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
-def levels(maxima: Any, classes: Any, code: Any, mean: Any, scale: Any, halves: Any, out: Any) -> None:
-    """Fills the levels of maxima, 0 before, as `block_max_levels.levels_numpy`."""
-    guess = np.zeros(257, np.int64)
-    level, guess[256] = 0, len(code) - 1
-    for c in range(256):
-        share = c / scale
+@njit(void(_input(float64), _input(uint16), _input(float64), float64, float64, int64, uint8[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def levels(maxima: Any, parts: Any, code: Any, mean: Any, scale: Any, halves: Any, out: Any) -> None:
+    """Fills the levels of maxima, 0 before, as `block_max_levels.levels_numpy`.
+
+    The level at the begin of the part of a class is mostly that of its maxima: 1.1 ns a maximum, and 3.6 with whole
+    classes (2-core machine).
+    """
+    guess = np.zeros(256 << PART_SHIFT, np.int64)
+    level = 0
+    for part in range(len(guess)):
+        share = part / (scale * (1 << PART_SHIFT))
         while level < len(code) - 1 and code[level] * (1.0 - share) < mean * share:
             level += 1
-        guess[c] = level
+        guess[part] = level
     for j in range(uint64(len(maxima))):
-        x, c = maxima[j], uint64(classes[j])
-        level = guess[c]
+        x, level = maxima[j], guess[uint64(parts[j])]
         while level > 0 and code[level - 1] >= x:
             level -= 1
-        for _ in range(guess[c + uint64(1)] - guess[c]):  # a sum, because the branch of a search is not predicted
-            level += int64(code[level] < x)
         while code[level] < x:
             level += 1
         if halves:

@@ -22,6 +22,9 @@ TOP = (0.97, 0.99, 0.999, 0.9999)
 CLASSES = 256
 """Classes of equal width of x / (x + mean), by whose counts levels are spaced."""
 
+PARTS = 8
+"""Parts of equal width of a class, by which the level of a maximum is guessed."""
+
 Bytes = NDArray[np.uint8]
 
 
@@ -29,12 +32,12 @@ class MaximaClasses(NamedTuple):
     """Maxima by class.
 
     Args:
-        of_each: uint8[n].
+        of_each: uint16[n], the part of a class that each is in: PARTS times its class, and 0 to PARTS - 1.
         counts: int64[CLASSES], maxima of each class.
         highest: float64[...], those of the upper classes that together have the wanted number, or a few more.
     """
 
-    of_each: Bytes
+    of_each: NDArray[np.uint16]
     counts: NDArray[np.int64]
     highest: Floats
 
@@ -65,7 +68,7 @@ def quantised(maxima: Floats, levels: int, *, halves: bool) -> tuple[Floats, Byt
     if kernel is None:
         classes = classes_numpy(maxima, wanted, mean, scale)
     else:
-        of_each, highest = np.empty(len(maxima), np.uint8), np.empty(len(maxima))
+        of_each, highest = np.empty(len(maxima), np.uint16), np.empty(len(maxima))
         counts = np.zeros(CLASSES, np.int64)
         found = kernel.classes(maxima, wanted, mean, scale, of_each, counts, highest)
         classes = MaximaClasses(of_each, counts, highest[:found])
@@ -101,10 +104,10 @@ def classes_numpy(maxima: Floats, wanted: int, mean: float, scale: float) -> Max
         mean: above 0.
         scale: CLASSES divided by the largest x / (x + mean).
     """
-    of_each = np.minimum((maxima / (maxima + mean) * scale).astype(np.int64), CLASSES - 1)
-    counts = np.bincount(of_each, minlength=CLASSES)
+    of_each = np.minimum((maxima / (maxima + mean) * (scale * PARTS)).astype(np.int64), CLASSES * PARTS - 1)
+    counts = np.bincount(of_each // PARTS, minlength=CLASSES)
     lowest = CLASSES - 1 - int(np.searchsorted(np.cumsum(counts[::-1]), wanted))
-    return MaximaClasses(of_each.astype(np.uint8), counts, maxima[of_each >= lowest])
+    return MaximaClasses(of_each.astype(np.uint16), counts, maxima[of_each >= lowest * PARTS])
 
 
 def levels_numpy(maxima: Floats, code: Floats, *, halves: bool) -> Bytes:
