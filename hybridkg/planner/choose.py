@@ -167,7 +167,8 @@ class _Considered(NamedTuple):
 
 def _defines(method: str, strategy: Strategy) -> bool:
     """Whether a strategy has a method of its own in place of the one that the protocol gives."""
-    return getattr(type(strategy), method, None) is not getattr(Strategy, method)
+    default = getattr(Strategy, method)
+    return getattr(type(strategy), method, default) is not default
 
 
 def _price(strategy: Strategy, logical: Plan, planning: PlannerContext) -> Callable[[], Cardinality]:

@@ -18,7 +18,9 @@ from hybridkg.interfaces.meter import LOOKS
 from hybridkg.interfaces.strategy import STRATEGIES, by_preference, strategy_of
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES
+from hybridkg.planner import choose
 from hybridkg.planner.calibration.calibrated_costs import FIXED
+from hybridkg.planner.ranking_costs import UNPRICED
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films.ttl"
 DISTRIBUTION = Path(__file__).resolve().parent / "toy_strategy"
@@ -75,6 +77,18 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_built_in_strategies_are_tried_in_a_fixed_order():
     assert [name for name, _ in by_preference()] == BUILT_IN
     assert [name for name, one in by_preference() if one.dominates] == ["text_topk"]
+
+
+def test_one_that_only_has_the_methods_needs_no_bounds(films, monkeypatch):
+    class Structural:
+        preference, dominates = 45, False
+        applies = staticmethod(lambda logical, planning: True)
+        cost = staticmethod(lambda logical, planning: UNPRICED)
+        plan = staticmethod(lambda logical, planning: None)
+
+    known = by_preference()
+    monkeypatch.setattr(choose, "by_preference", lambda: (*known, ("structural", Structural())))
+    assert len(films.query(PREFIX + "SELECT ?film { ?film :year 1968 }")) > 0
 
 
 @pytest.mark.usefixtures("installed")

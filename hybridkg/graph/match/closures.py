@@ -67,15 +67,18 @@ class ClosureOf(PairRelation):
 
     def _reach_few(self, known: Ids, forward: bool, run: PatternRun) -> tuple[Ids, Ids]:
         """(ids reached so far, ids of the next step): until all are reached, or more than FEW."""
-        edge, seen = self.inner.reach(known, forward, run), {*known.tolist()} if len(known) <= FEW else set[int]()
-        while len(known) + len(edge) <= FEW:
+        edge = self.inner.reach(known, forward, run)
+        if len(known) + len(edge) > FEW:
+            return known, edge
+        seen = {*known.tolist()}
+        while len(seen) + len(edge) <= FEW:
             fresh = [i for i in edge.tolist() if i not in seen]
             if not fresh:
-                return known, NONE
+                edge = NONE
+                break
             seen.update(fresh)
-            known = np.array(sorted(seen), np.uint32)
             edge = self.inner.reach(np.array(fresh, np.uint32), forward, run)
-        return known, edge
+        return np.array(sorted(seen), np.uint32), edge
 
     def reach_ranges(self, ranges: IdRanges, forward: bool, run: PatternRun) -> Ids:
         return self.reach(ranges.of_set(self.ends(forward, run)), forward, run)
