@@ -73,6 +73,10 @@ class NotBriefError(Exception):
     """A run that has to be brief is not."""
 
 
+class ManyEntriesError(NotBriefError):
+    """A run that has to be brief would read or make more than `Meter.most_entries`."""
+
+
 @dataclass
 class Meter:
     """Counts work by kind, and stops a run at its deadline or when it is cancelled.

@@ -69,7 +69,8 @@ class Strategy(Protocol):
         return 0.0
 
     def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
-        """Whether none of the other strategies that apply costs less, whatever the estimates are.
+        """Whether none of the other strategies that apply costs less, whatever the estimates are; it may cost so little
+        less that pricing takes longer.
 
         The planner then takes this one without pricing any; `EXPLAIN` prices all.
         """

@@ -23,8 +23,8 @@ MAX_BRIEF_US = 20_000.0
 """Maximum expected microseconds of a brief run. A kernel does not check the meter, and delays Ctrl-C by its time."""
 
 MAX_BRIEF_ENTRIES = 7_500
-"""Maximum entries of a brief run without a price: MAX_BRIEF_US if each becomes a row of terms. Before it reads more,
-the run begins again as its price decides."""
+"""Maximum entries of a brief run without a price: MAX_BRIEF_US if each becomes a row of terms; a path of as many steps
+takes 23 ms. Before it reads more, the run begins again as its price decides."""
 
 LIMIT_US = 50_000.0
 """Microseconds of joins and expressions after which a run is not brief, whatever was expected."""
@@ -46,7 +46,8 @@ def briefly(work: Callable[[ExecutionContext], T], context: ExecutionContext, mo
     """The value of work in a context that has no store, and bounds it.
 
     Raises:
-        NotBriefError: an operator asked the store, or has more to do than LIMIT_US or `most_entries`.
+        ManyEntriesError: patterns have more than `most_entries`.
+        NotBriefError: an operator asked the store, or has more to do than LIMIT_US.
     """
     store, meter = context.store, context.meter
     context.store, context.brief_us = _NO_STORE, LIMIT_US
@@ -67,8 +68,8 @@ def most_entries(template: QueryTemplate, plan: PhysicalPlan, snapshot: Snapshot
     """The entries that a brief run of a plan that `is_planned_here` may read: inf if it is expected to take no longer
     than MAX_BRIEF_US, 0 if longer.
 
-    A plan over columns without a price has MAX_BRIEF_ENTRIES: all that it does is counted by the entries and the rows
-    of patterns. `reads_many` is whether another plan of the template has read more; then its price decides.
+    A plan over columns without a price has MAX_BRIEF_ENTRIES; LIMIT_US bounds its joins and expressions. `reads_many`
+    is whether another plan of the template would have read more; then its price decides.
     """
     if snapshot.graph is None or plan.strategy == "oxigraph" or template.reranks:
         return 0.0

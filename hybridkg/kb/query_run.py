@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from hybridkg.config.settings import Config
 from hybridkg.errors import HybridkgError, QueryLimitError, QueryStoppedError, SourceName, UserError
-from hybridkg.interfaces.meter import NotBriefError
+from hybridkg.interfaces.meter import ManyEntriesError, NotBriefError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.kb.blank_aggregates import blank_cells
 from hybridkg.kb.brief_run import briefly, is_planned_here, most_entries
@@ -203,12 +202,12 @@ class QueryRun:
         self._is_brief = True
         try:
             return briefly(partial(session.run, query, plan), self.context, most)
-        except NotBriefError:
+        except NotBriefError as e:
             self._is_brief = False
             self.context = self._limits.apply_to(session.snapshot.context())
             self.context.meter = self._thread.meter
             self.context.meter.counts.clear()
-            if most == inf:
+            if not isinstance(e, ManyEntriesError):
                 return None
         session.reads_many.put(template, True)
         return self._briefly(query, plan)

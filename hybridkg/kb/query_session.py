@@ -67,7 +67,7 @@ class QuerySession:
         self._stale_indexes, self._generation = snapshot.generation.behind(), snapshot.generation.name
         self._plans: ClockCache[PlanKey, PhysicalPlan] = ClockCache(MAX_PLANS)
         self.reads_many: ClockCache[QueryTemplate, bool] = ClockCache(MAX_PLANS)
-        """Templates of which a run without a price was not brief, mostly because it would have read too much."""
+        """Templates of which a plan would have read more entries than a brief run without a price may."""
         self._templates: ClockCache[TemplateKey, tuple[Plan, PlanTemplate]] = ClockCache(MAX_PLANS)
         self._names: ClockCache[tuple[QueryTemplate, Prefixes, Kinds], NameWarnings] = ClockCache(MAX_PLANS)
 

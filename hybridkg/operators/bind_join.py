@@ -41,9 +41,10 @@ class FragmentProbe(OneChild):
 
     def size(self, estimates: EstimationContext) -> JoinSize | None:
         """Expected pairs of the rows of the child and of the fragment."""
-        return estimates.once(self, self._size)
+        return estimates.join_size(self)
 
-    def _size(self, estimates: EstimationContext) -> JoinSize | None:
+    def find_size(self, estimates: EstimationContext) -> JoinSize | None:
+        """`size`, which keeps it."""
         if estimates.variable_size(self.child, self.variable) is not None:
             return join_size(self.child, self.fragment, self.shared or (self.variable,), estimates)
         rows, each = estimates.rows(self.child), self.fragment.rows_each(estimates, self.variable)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybridkg.algebra.to_pattern import DeclinedPattern
 from hybridkg.errors import HybridkgError
@@ -16,8 +16,8 @@ from hybridkg.query import ast
 
 if TYPE_CHECKING:
     from hybridkg.operators.base import PhysicalOperator
-
-T = TypeVar("T")
+    from hybridkg.operators.bind_join import FragmentProbe
+    from hybridkg.operators.join_size import JoinSize
 
 
 class VariableSize(NamedTuple):
@@ -62,7 +62,7 @@ class EstimationContext:
     _rows: dict[int, tuple[PhysicalOperator, float | None]] = field(default_factory=dict)
     _work: dict[int, tuple[PhysicalOperator, Work | None]] = field(default_factory=dict)
     _variables: dict[tuple[int, str], tuple[PhysicalOperator, VariableSize | None]] = field(default_factory=dict)
-    _once: dict[int, tuple[PhysicalOperator, Any]] = field(default_factory=dict)
+    _sizes: dict[int, tuple[FragmentProbe, JoinSize | None]] = field(default_factory=dict)
     """By the identity of nodes, which are referenced so that their ids are not reused."""
 
     @property
@@ -97,13 +97,12 @@ class EstimationContext:
             entry = self._variables[key] = operator, found
         return entry[1]
 
-    def once(self, operator: PhysicalOperator, find: Callable[[EstimationContext], T]) -> T:
-        """A further estimate of an operator, which has one such estimate."""
-        entry = self._once.get(id(operator))
+    def join_size(self, probe: FragmentProbe) -> JoinSize | None:
+        """Expected pairs of a probe and its fragment."""
+        entry = self._sizes.get(id(probe))
         if entry is None:
-            entry = self._once[id(operator)] = operator, find(self)
-        value: T = entry[1]
-        return value
+            entry = self._sizes[id(probe)] = probe, probe.find_size(self)
+        return entry[1]
 
     def match_count_bound(self, match: ast.RankedItem) -> float | None:
         """Upper bound on the entities that match, at most TOP. None if the index rejects the query, or the text is a
@@ -157,7 +156,7 @@ class EstimationContext:
             _rows={},
             _work={},
             _variables={},
-            _once={},
+            _sizes={},
         )
 
 

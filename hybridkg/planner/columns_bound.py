@@ -32,7 +32,8 @@ ABOVE = SHRINKING | {Construct}
 
 
 PRICING_US = 25.0
-"""Microseconds to price one bind join (2-core machine, warm caches): so much may its plan cost more than the store."""
+"""Microseconds that pricing one bind join takes (2-core machine, warm caches). A plan that may cost that much more than
+the store is taken without a price, because pricing it would not pay."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +105,11 @@ class ColumnsBound:
         """
         each, of_answer, row = cost.price(self.each), cost.price(self.of_answer), cost.us_per_store_row
         if self.joins:
-            is_steep = of_answer > row / 2 or each > min(row / 2, cost.us_per_row_passed)
+            grows_slower = of_answer <= row / 2 and each <= min(row / 2, cost.us_per_row_passed)
         else:
-            is_steep = each + of_answer >= row
+            grows_slower = each + of_answer < row
         least = cost.price(self.fixed) + max(entries, 1.0) * each + of_answer
-        return not is_steep and least < cost.us_per_store_question + self.joins * PRICING_US
+        return grows_slower and least < cost.us_per_store_question + self.joins * PRICING_US
 
 
 def _is_read_whole(reading: StoreReading) -> bool:
@@ -133,7 +134,9 @@ def _is_one_pattern(operator: PhysicalOperator) -> bool:
 
 
 class _OneRowEach(EstimationContext):
-    """Estimates in which each operator has one row: the work of an operator is then that for each row."""
+    """Estimates in which each operator has one row. Work is linear in rows, so that of an operator is then its work for
+    each row.
+    """
 
     def rows(self, operator: PhysicalOperator) -> float:
         return 1.0

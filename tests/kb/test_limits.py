@@ -27,8 +27,10 @@ from hybridkg.errors import OverloadedError, ParameterError, QueryLimitError, Qu
 from hybridkg.interfaces.meter import Meter
 from hybridkg.kb import brief_run, cancellation, query_run
 from hybridkg.kb.cancellation import MAX_ORPHANS, StoppableThread, read_duration
+from hybridkg.kb.snapshot import Snapshot
 from hybridkg.operators.columns import ColumnsDeclined
 from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.planner.cost_model import CostModel
 from hybridkg.store.oxigraph import OxigraphStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -400,6 +402,21 @@ def test_a_query_that_reads_many_entries_begins_again_as_its_price_decides(films
         assert films.query(text, timeout=900, strategy="columns").to_python() == want
     assert limits == ([3, inf, inf] if is_cheap else [3])
     assert len(started) == (0 if is_cheap else 2)
+
+
+@pytest.mark.parametrize("most", [brief_run.MAX_BRIEF_ENTRIES, 3])
+def test_a_plan_that_is_taken_without_a_price_has_the_rows_of_the_store(films, monkeypatch, most):
+    monkeypatch.setattr(Snapshot, "cost", property(lambda _: CostModel(us_per_graph_question=30.0)))
+    monkeypatch.setattr(brief_run, "MAX_BRIEF_ENTRIES", most)
+    for number, pattern in enumerate(("?film a ?t ; f:year ?y", "?film f:director ?t OPTIONAL { ?film f:year ?y }")):
+        text = f"PREFIX f: <http://example.org/films/> SELECT ?film ?y ?t{number} {{ {pattern} }} ORDER BY ?film ?t ?y"
+        text = text.replace("?t ", f"?t{number} ")
+        assert films.explain(text).plan.compared is None
+        want = films.query(text, strategy="oxigraph").to_python()
+        assert len(want) > 3
+        for options in ({}, {"timeout": 900}, {"cancel": threading.Event()}):
+            found = films.query(text, **options)
+            assert (found.strategy, found.to_python()) == ("columns", want)
 
 
 def test_a_query_that_needs_the_store_after_all_begins_again_in_a_thread(films, monkeypatch):

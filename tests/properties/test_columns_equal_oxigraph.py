@@ -37,10 +37,10 @@ pytestmark = pytest.mark.quick
 ordered_by_value = cache(value_key)
 
 
-@pytest.fixture(autouse=True)
-def texts_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Functions of strings are computed here, however few the texts are."""
-    monkeypatch.setattr(expressions, "MIN_TEXTS", 0)
+@pytest.fixture(autouse=True, params=[0, expressions.MIN_TEXTS], ids=["bytes", "few texts"])
+def texts_of_any_number(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Functions of strings are computed here: over bytes, however few the texts are, or one by one if they are few."""
+    monkeypatch.setattr(expressions, "MIN_TEXTS", request.param)
 
 
 def outcome(graph: list[ox.Triple], text: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.graph_index import Ids
-from hybridkg.interfaces.meter import ADJACENCY, Meter, NotBriefError
+from hybridkg.interfaces.meter import ADJACENCY, ManyEntriesError, Meter
 
 
 @dataclass(slots=True, eq=False)
@@ -32,12 +32,12 @@ class PatternRun:
 
         Raises:
             QueryStoppedError: the time limit is exceeded, or the run was cancelled.
-            NotBriefError: the run has to be brief, and reads too much.
+            ManyEntriesError: the run has to be brief, and reads too much.
         """
         meter = self.meter
         read = meter.counts[ADJACENCY] = meter.counts[ADJACENCY] + entries
         if read > meter.most_entries:
-            raise NotBriefError
+            raise ManyEntriesError
         meter.check()
 
     def room_for(self, rows: int) -> None:
@@ -45,10 +45,10 @@ class PatternRun:
 
         Raises:
             QueryLimitError: it has more than `max_rows` rows.
-            NotBriefError: the run has to be brief, and these are too many.
+            ManyEntriesError: the run has to be brief, and these are too many.
         """
         if rows > self.meter.most_entries:
-            raise NotBriefError
+            raise ManyEntriesError
         if rows > self.max_rows:
             raise QueryLimitError(
                 f"an intermediate result has more than {self.max_rows:,} rows",
