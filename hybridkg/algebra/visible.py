@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hybridkg.algebra import nodes
 from hybridkg.errors import UnsupportedQueryError
 from hybridkg.query import ast
 from hybridkg.query.walk import walk
 
 
-def visible_matches(plan: nodes.Plan) -> Iterator[nodes.Match]:
+def visible_matches(plan: nodes.Plan) -> list[nodes.Match]:
     """The MATCHes whose relation can reach the rows of the plan, in the order of the text."""
     match plan:
         case nodes.Match():
-            if not plan.is_test:
-                yield plan
+            return [] if plan.is_test else [plan]
         case nodes.Minus(left, _):
-            yield from visible_matches(left)
+            return visible_matches(left)
         case nodes.MatchEach(child, match):
-            yield from visible_matches(child)
-            yield match
+            return [*visible_matches(child), match]
         case nodes.Group() | nodes.Construct() | nodes.Describe():
-            return
+            return []
         case nodes.Project(child, columns, _, hidden):
-            yield from (m for m in visible_matches(child) if m.score in columns or m.score in hidden)
-        case _:
-            for child in nodes.children(plan):
-                yield from visible_matches(child)
+            return [m for m in visible_matches(child) if m.score in columns or m.score in hidden]
+    matches: list[nodes.Match] = []
+    for child in nodes.children(plan):
+        matches += visible_matches(child)
+    return matches
 
 
 def scores_of(plan: nodes.Plan) -> frozenset[str]:

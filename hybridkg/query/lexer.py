@@ -36,6 +36,9 @@ class Token(NamedTuple):
     end: int
 
 
+_token = tuple.__new__
+"""A named tuple from its values, in half the time of its constructor."""
+
 NOT_ASCII = re.compile("[^\x00-\x7f](?:-[^\x00-\x7f])?")
 """A non-ASCII character, or a range of them, inside a regular expression."""
 
@@ -56,13 +59,38 @@ class Lexer:
         shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in (*FIRST, FUSION)]
         shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
         shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
-        self._shape = re.compile("|".join(shapes)).match
+        self._token = re.compile(f"{tables.skip}(?:{'|'.join(shapes)})").match
         self._skip = re.compile(tables.skip).match
         self._first = [(name, re.compile(pattern).match) for name, pattern in terminals if name in FIRST]
         self._words = tables.words
+        self._keywords = {spelling: word for word in tables.words for spelling in (word, word.lower()) if word != "a"}
 
     def next(self, query: SourceText, position: int, expected: Container[str]) -> Token:
         """The token at a position, after white space and comments; `expected` are the symbols that the parser accepts.
+
+        Raises:
+            QuerySyntaxError: no token starts there.
+        """
+        text = query.text
+        found = self._token(text, position)
+        if found is None:
+            return self._after_space(query, position, expected)
+        kind, end = found.lastgroup or "", found.end()
+        value = found[kind]
+        start = end - len(value)
+        for name, match in self._first:
+            if name in expected and (word := match(text, start)):
+                return Token(name, word[0], start, word.end())
+        if kind == "PUNCTUATION":
+            kind = value
+        elif kind == "WORD":
+            kind = self._keywords.get(value) or self._keyword(value)
+            if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):
+                kind = FUSION
+        return _token(Token, (kind, value, start, end))
+
+    def _after_space(self, query: SourceText, position: int, expected: Container[str]) -> Token:
+        """The end of the text, or a token that begins like no other.
 
         Raises:
             QuerySyntaxError: no token starts there.
@@ -74,17 +102,7 @@ class Lexer:
         for name, match in self._first:
             if name in expected and (word := match(text, start)):
                 return Token(name, word[0], start, word.end())
-        shape = self._shape(text, start)
-        if shape is None:
-            raise _no_token(query, start)
-        kind, value = shape.lastgroup or "", shape[0]
-        if kind == "PUNCTUATION":
-            kind = value
-        elif kind == "WORD":
-            kind = self._keyword(value)
-            if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):
-                kind = FUSION
-        return Token(kind, value, start, shape.end())
+        raise _no_token(query, start)
 
     def _keyword(self, word: str) -> str:
         if word == "a":

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hybridkg.errors import HybridkgError, QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast, tables
@@ -28,10 +28,17 @@ MAX_TOKENS = 200_000
 MAX_NESTING = 100
 """Brackets of any kind that are open at the same time."""
 
-OPENING, CLOSING = frozenset(("(", "[", "{", "<<", "<<(", "{|")), frozenset((")", "]", "}", ">>", ")>>", "|}"))
+BRACKETS = {
+    **dict.fromkeys(("(", "[", "{", "<<", "<<(", "{|"), 1),
+    **dict.fromkeys((")", "]", "}", ">>", ")>>", "|}"), -1),
+}
+"""By how many levels a token changes the nesting."""
 
 MAX_DEPTH = 160
 """Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
+
+SYMBOL = 4
+"""Items of a symbol on the stack of symbols: its value, the offsets of its start and its end, the depth of its value."""
 
 TRIPLE = "triples_same_subject"
 """The rule of the triples of a subject."""
@@ -39,8 +46,7 @@ TRIPLE = "triples_same_subject"
 Handler: TypeAlias = Callable[[Any, list[Any], int, int], Any]
 
 
-@dataclass(frozen=True, eq=False)
-class ReduceRule:
+class ReduceRule(NamedTuple):
     """Reduction of `size` symbols to the symbol `left`.
 
     handler is its builder; None passes on the value of the only symbol. With `level` the value is one level above those
@@ -55,10 +61,31 @@ class ReduceRule:
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Parser state that does not depend on the text."""
+    """Parser state that does not depend on the text.
+
+    Args:
+        tables: of the grammar.
+        rules: in reverse order, so the action that applies rule n, -n - 1, is its index.
+    """
 
     tables: tables.Tables
     rules: list[ReduceRule]
+    states_above: dict[tuple[int, int, str], int] = field(default_factory=dict)
+
+    def above_units(self, below: int, top: int, symbol: str) -> int:
+        """The state after all rules that pass a value on: `?x` is a unary, multiplicative, additive ... expression.
+
+        Args:
+            below: the state under the value.
+            top: the state above it.
+            symbol: the next symbol; the rules are those that it completes.
+        """
+        rows, rules = self.tables.rows, self.rules
+        key = below, top, symbol
+        while (action := rows[top].get(symbol)) is not None and action < 0 and rules[action].handler is None:
+            top = rows[below][rules[action].left]
+        self.states_above[key] = top
+        return top
 
     @cached_property
     def behind_triple(self) -> int:
@@ -83,7 +110,7 @@ class Machine:
 def machine(builder: type[Builder] = Builder) -> Machine:
     """The tables with the methods of a class of builders; built once per process."""
     loaded = tables.load()
-    return Machine(loaded, [_rule(builder, *rule) for rule in loaded.rules])
+    return Machine(loaded, [_rule(builder, *rule) for rule in reversed(loaded.rules)])
 
 
 def _rule(builder: type[Builder], name: str, left: str, size: int, recursive: bool) -> ReduceRule:
@@ -232,15 +259,12 @@ def where_it_stops(machine: Machine, text: str) -> tuple[int, Token]:
 
 
 class _Run:
-    """One pass over a text: the stacks of an LALR parser, with offsets and depths parallel to the values."""
+    """One pass over a text: the stacks of an LALR parser, of states and of symbols (SYMBOL items each)."""
 
     def __init__(self, machine: Machine, query: SourceText, builder: Builder):
         self.machine, self.query, self.builder = machine, query, builder
         self.states = [machine.tables.start]
-        self.values: list[Any] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.depths: list[int] = []
+        self.symbols: list[Any] = []
         self.tokens: list[tuple[int, int]] = []
 
     def result(self) -> Any:
@@ -251,41 +275,40 @@ class _Run:
         if query.text.startswith("\ufeff"):
             position = 1
         behind_triple = self.machine.behind_triple if type(self.builder) is Builder else -1
+        next_token, reduce = lexer.next, self._reduce
         while True:
             if states[-1] == behind_triple:
                 position = self._plain_triples(position)
-            token = lexer.next(query, position, rows[states[-1]])
+            token = next_token(query, position, rows[states[-1]])
             try:
-                if self._reduce(token):
-                    return self.values[-1]
+                if reduce(token):
+                    return self.symbols[-SYMBOL]
             except UnexpectedTokenError as stop:
                 token = self._less_than(token, stop)
-            position = token.end
-            tokens.append((token.start, position))
+            kind, _, start, position = token
+            tokens.append((start, position))
+            if kind in BRACKETS:
+                nesting += BRACKETS[kind]
+                if nesting > MAX_NESTING:
+                    raise QueryLimitError(
+                        f"brackets are nested more than {MAX_NESTING} deep", span=query.span(start, position)
+                    )
             if len(tokens) > MAX_TOKENS:
                 raise QueryLimitError(
                     f"the text has more than {MAX_TOKENS:,} words and signs",
                     hint="pass long lists of values as a parameter",
-                    span=query.span(token.start, token.end),
+                    span=query.span(start, position),
                 )
-            if token.type in OPENING:
-                nesting += 1
-                if nesting > MAX_NESTING:
-                    raise QueryLimitError(
-                        f"brackets are nested more than {MAX_NESTING} deep",
-                        span=query.span(token.start, token.end),
-                    )
-            elif token.type in CLOSING:
-                nesting -= 1
 
     def _plain_triples(self, position: int) -> int:
         """Reads the plain triples behind the dot of a triple, as the rules would; returns the place behind them."""
-        triples, tokens = self.values[-2], self.tokens
+        symbols, tokens = self.symbols, self.tokens
+        triples, first, _, depth = symbols[-2 * SYMBOL : -SYMBOL]
         if not read_plain_triples(self.builder, self.query.text, position, triples, tokens, MAX_TOKENS):
             return position
         start, end = tokens[-1]
-        self.ends[-2], self.depths[-2] = tokens[-2][1], max(DEPTH, self.depths[-2])
-        self.values[-1], self.starts[-1], self.ends[-1] = Token(".", ".", start, end), start, end
+        symbols[-2 * SYMBOL :] = (triples, first, tokens[-2][1], max(DEPTH, depth))
+        symbols += (Token(".", ".", start, end), start, end, 0)
         return end
 
     def _less_than(self, token: Token, stop: UnexpectedTokenError) -> Token:
@@ -305,52 +328,51 @@ class _Run:
 
     def _reduce(self, token: Token) -> bool:
         """Applies the rules that are complete before the token, then shifts it; true at the end of the text."""
-        states, values, starts, ends, depths = self.states, self.values, self.starts, self.ends, self.depths
-        rows, rules, builder = self.machine.tables.rows, self.machine.rules, self.builder
-        kind, start = token.type, token.start
+        states, symbols, machine, builder = self.states, self.symbols, self.machine, self.builder
+        rows, rules, above = machine.tables.rows, machine.rules, machine.states_above
+        kind, _, start, end = token
         while True:
             action = rows[states[-1]].get(kind)
             if action is None:
                 raise UnexpectedTokenError(states, token)
             if action >= 0:
                 states.append(action)
-                values.append(token)
-                starts.append(start)
-                ends.append(token.end)
-                depths.append(0)
+                symbols += (token, start, end, 0)
                 return False
-            rule = rules[-1 - action]
-            handler, size = rule.handler, rule.size
+            left, size, handler, level = rules[action]
             if handler is None:
-                states.pop()
-            elif size == 1:
-                value = values[-1] = handler(builder, values[-1:], starts[-1], ends[-1])
-                states.pop()
-                if rule.level and isinstance(value, ast.Syntax):
-                    depths[-1] = self._deeper(depths[-1], 1)
+                below, top = states[-2], states[-1]
+                state = above.get((below, top, kind))
+                states[-1] = machine.above_units(below, top, kind) if state is None else state
+                continue
+            if size == 1:
+                value, first, last, depth = symbols[-SYMBOL:]
+                symbols[-SYMBOL] = value = handler(builder, [value], first, last)
+                if level and isinstance(value, ast.Syntax):
+                    symbols[-1] = self._above(depth, first, last)
+                states[-1] = rows[states[-2]][left]
             elif size:
-                value = handler(builder, values[-size:], starts[-size], ends[-1])
-                depth = max(depths[-size:])
-                if rule.level and isinstance(value, ast.Syntax):
-                    depth = self._deeper(depth, size)
-                end = ends[-1]
-                values[-size:], ends[-size:], depths[-size:] = [value], [end], [depth]
-                del states[-size:], starts[1 - size :]
+                length = -SYMBOL * size
+                first, last = symbols[length + 1], symbols[-2]
+                value = handler(builder, symbols[length::SYMBOL], first, last)
+                depth = max(symbols[length + 3 :: SYMBOL])
+                if level and isinstance(value, ast.Syntax):
+                    depth = self._above(depth, first, last)
+                symbols[length:] = (value, first, last, depth)
+                del states[-size:]
+                states.append(rows[states[-1]][left])
             else:
-                values.append(handler(builder, [], start, start))
-                starts.append(start)
-                ends.append(ends[-1] if ends else start)
-                depths.append(0)
-            states.append(rows[states[-1]][rule.left])
-            if kind == END and states[-1] == self.machine.tables.end:
+                symbols += (handler(builder, [], start, start), start, symbols[-2] if symbols else start, 0)
+                states.append(rows[states[-1]][left])
+            if kind == END and states[-1] == machine.tables.end:
                 return True
 
-    def _deeper(self, depth: int, size: int) -> int:
-        """The depth of a node above `size` symbols of the given depth."""
+    def _above(self, depth: int, start: int, end: int) -> int:
+        """The depth of a node over children of a depth."""
         if depth >= MAX_DEPTH:
             raise QueryLimitError(
                 f"the text is nested more than {MAX_DEPTH} levels deep",
                 hint="write a long chain of '||' over one variable as ?x IN (...) or VALUES",
-                span=self.query.span(self.starts[-size], self.ends[-1]),
+                span=self.query.span(start, end),
             )
         return depth + 1

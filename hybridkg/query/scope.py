@@ -19,10 +19,11 @@ def in_scope(group: ast.Group) -> frozenset[str]:
     >>> sorted(in_scope(query.form.where))
     ['s', 'x']
     """
-    names: set[str] = set()
-    for element in group.elements:
-        names |= bound_by(element)
-    return frozenset(names)
+    scope = group.scope
+    if scope is None:
+        scope = frozenset[str]().union(*map(bound_by, group.elements))
+        object.__setattr__(group, "scope", scope)  # checks, rules and warnings ask for it about ten times
+    return scope
 
 
 def bound_by(element: ast.Element) -> frozenset[str]:

@@ -56,7 +56,7 @@ class SourceText:
     def span(self, start: int, end: int) -> Span:
         """The span in the source of a range of `text`."""
         if not self.read:
-            return Span(start, max(start, end))
+            return Span(start, end if end > start else start)  # max() takes three times as long
         start, end = self._offset(start), self._offset(end)
         return Span(start, max(start, end))
 

@@ -80,6 +80,8 @@ def parameters_of(query: ast.Query) -> tuple[str, ...]:
 
 def _products(groups: Iterable[ast.Group]) -> Iterator[QueryWarning]:
     for group in groups:
+        if len(group.elements) == 1 and not isinstance(group.elements[0], ast.Triples | ast.Group):
+            continue
         links = [link for element in group.elements for link in _links(element)]
         if not _is_connected(links) and len(parts := _parts(links)) > 1:
             (_, first), (_, second) = parts[:2]

@@ -55,6 +55,8 @@ class _Counting:
         return with_children(plan, self.counted)
 
     def _below(self, plan: Group | Project, read: tuple[str, ...]) -> Plan:
+        if plan.child.variables <= frozenset(read):
+            return with_children(plan, self.counted)
         before = len(self.counts)
         child = narrowed(plan.child, read_by(plan).union(read), self._count, self.counted)
         return replace(plan, child=child, counts=(*plan.counts, *self.counts[before:]))

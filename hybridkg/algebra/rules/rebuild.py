@@ -19,7 +19,11 @@ def with_children(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
         branches = tuple([change(branch) for branch in plan.branches])
         return plan if all(map(is_, branches, plan.branches)) else Union(branches)
     child = change(plan.child)
-    return plan if child is plan.child else replace(plan, child=child)
+    if child is plan.child:
+        return plan
+    # A third of the time of dataclasses.replace; no class has fields without a place.
+    make: Callable[..., Plan] = type(plan)
+    return make(*[child if name == "child" else getattr(plan, name) for name in plan.__match_args__])
 
 
 def with_sides(plan: Join | LeftJoin | Minus, left: Plan, right: Plan) -> Plan:

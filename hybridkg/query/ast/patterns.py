@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from hybridkg.query.ast.expressions import Expression, NamedArgument
 from hybridkg.query.ast.paths import Path
@@ -107,6 +107,8 @@ class Group(Syntax):
     """`{ ... }`, the elements in the order of the text."""
 
     elements: tuple[Element, ...]
+    scope: ClassVar[frozenset[str] | None] = None
+    """The variables that a solution of the group can bind; None before they are asked for (query/scope.py)."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybridkg.errors import QueryLimitError, QuerySyntaxError, Span, UndeclaredPrefixError
+from hybridkg.errors import QueryLimitError, QuerySyntaxError, UndeclaredPrefixError
 from hybridkg.query import ast
 from hybridkg.query.iris import is_absolute, resolve, why_invalid
 from hybridkg.query.lexer import Token
@@ -43,6 +43,8 @@ class TermBuilders:
 
     def __init__(self, query: SourceText, base: str = "", known: Mapping[str, str] = ONLY_DECLARED):
         self.query = query
+        self.span = query.span
+        """The span in the text as written, of offsets in the text without escapes."""
         self.base = base
         self.prefixes: dict[str, str] = {}
         self._known = known
@@ -51,10 +53,6 @@ class TermBuilders:
         self._expanded = 0
         self._fresh = 0
         self._fresh_prefix = _fresh_prefix(query.text)
-
-    def span(self, start: int, end: int) -> Span:
-        """The span in the text as written."""
-        return self.query.span(start, end)
 
     def error(self, message: str, start: int, end: int, hint: str = "") -> QuerySyntaxError:
         return QuerySyntaxError(message, hint=hint, span=self.span(start, end))
@@ -209,7 +207,8 @@ class TermBuilders:
         return ast.Lit(c[0].text, span=self.span(start, end))
 
     def var(self, c: list[Any], start: int, end: int) -> ast.Var:
-        return ast.Var(c[0].text[1:], is_marked=c[0].text[0] == "$", span=self.span(start, end))
+        written: str = c[0].text
+        return ast.Var(written[1:], is_marked=written[0] == "$", span=self.span(start, end))
 
     def labelled_blank_node(self, c: list[Any], start: int, end: int) -> ast.Blank:
         return ast.Blank(c[0].text[2:], span=self.span(start, end))
