@@ -38,7 +38,7 @@ MAX_DEPTH = 160
 """Depth of the tree, chains such as `a + b + c` included: visitors take a few of Python's 1,000 frames a node."""
 
 SYMBOL = 4
-"""Items of a symbol on the stack of symbols: its value, the offsets of its start and its end, the depth of its value."""
+"""Items of a symbol on the stack of symbols: its value, the offsets of its start and end, the depth of its value."""
 
 TRIPLE = "triples_same_subject"
 """The rule of the triples of a subject."""
