@@ -49,6 +49,11 @@ def costs_of_plan(logical: Plan, planning: PlannerContext) -> RankingCosts | Non
     return found
 
 
+def shape_of(ranking: RankedPlan, planning: PlannerContext) -> RankingShape:
+    """Properties of a ranking, found once for a template."""
+    return planning.memoize_for_template((id(ranking), "costs"), lambda: RankingShape.of(ranking, planning))
+
+
 class RankingCosts:
     """Cardinalities of a ranking and the costs of its parts: the terms of the formulas of all strategies.
 
@@ -83,9 +88,7 @@ class RankingCosts:
 
     def __init__(self, ranking: RankedPlan, planning: PlannerContext):
         self.ranking, self.cost, self.switching = ranking, planning.cost, planning.switching
-        self.shape = shape = planning.memoize_for_template(
-            (id(ranking), "costs"), lambda: RankingShape.of(ranking, planning)
-        )
+        self.shape = shape = shape_of(ranking, planning)
         self.n, self.k = shape.entities if shape.entities > 1.0 else 1.0, float(ranking.k or 0)
         self.lists = lists = Lists(ranking, planning, shape)
         self.graphs: dict[str, CandidateEstimate] = {}

@@ -55,7 +55,8 @@ def outcome(text: str) -> object:
         return run.tokens, stop.token, stop.states
     except HybridkgError as e:
         return e.render()
-    return tree, [(node, node.span) for node in walk(tree)], run.tokens, run.depths, run.ends
+    ends, depths = run.symbols[2 :: parser.SYMBOL], run.symbols[3 :: parser.SYMBOL]
+    return tree, [(node, node.span) for node in walk(tree)], run.tokens, depths, ends
 
 
 def without(text: str) -> object:
