@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -221,15 +221,19 @@ class Prepared:
 
     node: PatternNode
     max_rows: int
+    _sizes: dict[str | None, Cardinality] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def variables(self) -> tuple[str, ...]:
         return self.node.variables
 
     def size(self, variable: str | None = None) -> Cardinality:
-        low, high = bounds_of(self.node, variable)
-        estimate = float(high) if low == high else min(max(self.node.estimate(variable), low), high)
-        return Cardinality(low, estimate, high)
+        size = self._sizes.get(variable)
+        if size is None:
+            low, high = bounds_of(self.node, variable)
+            estimate = float(high) if low == high else min(max(self.node.estimate(variable), low), high)
+            size = self._sizes[variable] = Cardinality(low, estimate, high)
+        return size
 
     def domain(self, variable: str) -> float:
         return self.node.domain(variable)

@@ -15,6 +15,7 @@ from hybridkg.planner.cardinality import joined as entities_joined
 from hybridkg.planner.joins import joined
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import ALMOST, UNPRICED, RankingCosts, costs_of_plan, mean
+from hybridkg.planner.small_rankings import is_small
 
 
 class BindJoinStrategy(Strategy):
@@ -35,6 +36,10 @@ class BindJoinStrategy(Strategy):
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
         costs = costs_of_plan(logical, planning)
         return 0.0 if costs is None else _least_us(costs)
+
+    def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
+        """Whether the matches are few."""
+        return is_small("bind_join", others, logical, planning)
 
     def plan(self, logical: Plan, planning: PlannerContext) -> PhysicalOperator | None:
         root = joined(logical, planning)

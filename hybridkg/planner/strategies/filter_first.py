@@ -6,12 +6,11 @@ from hybridkg.algebra.nodes import Plan
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.topk.filter_first import FilterFirst as Operator
-from hybridkg.planner import few_candidates
 from hybridkg.planner.candidate_plan import RankingStrategy, candidates_of, least_of, ranked_top, rest_of
-from hybridkg.planner.few_candidates import FewCandidates
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import RankingCosts
 from hybridkg.planner.ranking_shape import RankedPlan
+from hybridkg.planner.small_rankings import is_small
 
 
 class FilterFirstStrategy(RankingStrategy):
@@ -27,11 +26,7 @@ class FilterFirstStrategy(RankingStrategy):
 
     def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
         """Whether the candidates are few."""
-        ranking = planning.ranking(logical)
-        if ranking is None or not others <= few_candidates.OTHERS | {"filtered_topk"}:
-            return False
-        few = planning.memoize((id(ranking), "few"), lambda: FewCandidates.of(ranking, planning))
-        return few is not None and few.is_filter_first_cheapest
+        return is_small("filter_first", others, logical, planning)
 
     def top(self, ranking: RankedPlan, planning: PlannerContext) -> PhysicalOperator | None:
         candidates = candidates_of(ranking, ranking.variables[0], planning)

@@ -1,4 +1,4 @@
-"""A ranking of few candidates that is taken without a price costs at most its pricing more than the cheapest plan."""
+"""A small ranking is planned without prices, and its plan costs at most its pricing more than the cheapest."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hybridkg.algebra.rules import rewrite
 from hybridkg.interfaces.strategy import strategy_of
 from hybridkg.planner.choose import PhysicalPlan, choose
 from hybridkg.planner.cost_model import CostModel
-from hybridkg.planner.few_candidates import OTHERS, PRICING_US
 from hybridkg.planner.planner_context import PlannerContext
+from hybridkg.planner.small_rankings import COMPARED, PRICING_US
 from hybridkg.query.checks.check import check
 from hybridkg.query.parser import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "PREFIX f: <http://example.org/films/> "
-BOTH = ("filter_first", "filtered_topk")
+PROVED = ("bind_join", "filter_first", "filtered_topk")
 
 CALIBRATED = CostModel(
     us_per_adjacency_entry=0.002,
@@ -76,7 +76,7 @@ def planning_at(films: KnowledgeBase, cost: CostModel) -> PlannerContext:
 
 
 def is_unpriced(plan: PhysicalPlan) -> bool:
-    return plan.compared is None and plan.strategy in BOTH
+    return plan.compared is None and plan.strategy in PROVED
 
 
 def some_costs(rng: Random) -> CostModel:
@@ -99,7 +99,7 @@ def some_costs(rng: Random) -> CostModel:
 
 
 def test_no_plan_costs_less_by_more_than_pricing_takes(films: KnowledgeBase):
-    proved = dict.fromkeys(BOTH, 0)
+    proved = dict.fromkeys(PROVED, 0)
     for seed in range(examples(600, 20_000)):
         rng = Random(seed)
         words, pattern, end = rng.choice(WORDS), rng.choice(PATTERNS), rng.choice(ENDS)
@@ -128,22 +128,21 @@ def test_no_plan_costs_less_by_more_than_pricing_takes(films: KnowledgeBase):
         ("?film f:year ?y OPTIONAL { ?film MATCH 'mars' AS ?t }", True),
     ],
 )
-def test_a_proof_is_of_one_match_among_candidates(films: KnowledgeBase, pattern: str, is_proved: bool):
+def test_a_proof_is_of_one_match_among_patterns(films: KnowledgeBase, pattern: str, is_proved: bool):
     logical = plan_of(f'SELECT ?film ?s {{ ?film MATCH "space" AS ?s . {pattern} }} RANK BY ?s LIMIT 10')
     assert is_unpriced(choose(logical, planning_at(films, CALIBRATED))) == is_proved
     assert is_unpriced(choose(logical, planning_at(films, CostModel()))) == is_proved
-    # A handful of candidates is not few where each costs more than a question.
-    dear = replace(CALIBRATED, us_per_scored_candidate=50.0, us_per_masked_candidate=50.0)
+    # A handful is not few where each costs more than a question.
+    dear = replace(CALIBRATED, us_per_scored_candidate=50.0, us_per_masked_candidate=50.0, us_per_scored_posting=50.0)
     assert not is_unpriced(choose(logical, planning_at(films, dear)))
 
 
 def test_another_strategy_that_applies_is_priced(films: KnowledgeBase):
     logical = plan_of('SELECT ?film { ?film MATCH "space" AS ?s . ?film f:director ?d } RANK BY ?s LIMIT 10')
     planning = planning_at(films, CALIBRATED)
-    others = OTHERS | set(BOTH)
-    proved = [name for name in BOTH if strategy_of(name).is_cheapest(others - {name}, logical, planning)]
+    proved = [name for name in PROVED if strategy_of(name).is_cheapest(COMPARED - {name}, logical, planning)]
     assert len(proved) == 1
-    assert not any(strategy_of(name).is_cheapest(others - {name} | {"toy"}, logical, planning) for name in BOTH)
+    assert not any(strategy_of(name).is_cheapest(COMPARED - {name} | {"toy"}, logical, planning) for name in PROVED)
 
 
 def test_a_plan_without_a_price_has_the_rows_of_the_reference(films: KnowledgeBase):
