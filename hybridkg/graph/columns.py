@@ -73,6 +73,12 @@ class TermTable(Protocol):
         further calls.
         """
 
+    def forms(self, ids: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The UTF-8 lexical forms of the first n of some literals, ascending: (bytes, offsets[n + 1] into them).
+
+        n is at least 1 where there is a literal; no more follow once the forms have `most` bytes.
+        """
+
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         """int64[end - first]: the bytes of the lexical forms of the literals first..end."""
 

@@ -79,6 +79,9 @@ class PredicateTerms:
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         return self.base.lexical(first, end)
 
+    def forms(self, ids: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        return self.base.forms(ids, most)
+
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         return self.base.lengths(first, end)
 

@@ -6,9 +6,10 @@ projection of version 2 has all forms in one array and their offsets in another,
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,10 @@ OF_VERSION_2 = "literals.text", "literals.offsets"
 
 FEW = 64
 """Forms up to which a slice for each takes no longer than an array of them."""
+
+
+LISTED = 4_096
+"""Places that are Python's numbers at once."""
 
 
 def piece_name(number: int) -> str:
@@ -163,20 +168,43 @@ class StoredLiterals:
 
     def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The forms at ascending places, as rdf.gathered has them."""
-        if len(places) > FEW:
-            return joined(list(self._gathered(places)))
-        forms = []
-        for place in places.tolist():
-            number = bisect_right(self._firsts, place) - 1
-            forms.append(self._pieces[number].slice(place - self._firsts[number]))
-        return joined_slices(forms)
+        return joined(list(self._parts(places)))
 
-    def _gathered(self, places: Ids) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-        at = 0
-        while at < len(places):
-            number = self._at(int(places[at]))
-            last = self._firsts[number + 1] - 1
-            end = len(places) if places[-1] <= last else int(places.searchsorted(places.dtype.type(last), "right"))
-            piece, own = self._pieces[number], places[at:end] - places.dtype.type(self._firsts[number])
-            yield piece.gathered(own) if end - at > FEW else joined_slices(list(map(piece.slice, own.tolist())))
-            at = end
+    def forms(self, places: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """As TermTable.forms has it, of places."""
+        return joined(list(self._parts(places, most)))
+
+    def _parts(self, places: Ids, most: float = inf) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+        """The forms at ascending places, until these have `most` bytes: those of a piece that has many of them, and
+        those of adjacent pieces with few together.
+        """
+        few: list[memoryview] = []
+        at = size = 0
+        while at < len(places) and size < most:
+            listed = places[at : at + LISTED].tolist()  # Python's numbers, because most pieces have few of them
+            first = 0
+            while first < len(listed) and size < most:
+                number = bisect_right(self._firsts, listed[first]) - 1
+                begin, last = self._firsts[number], self._firsts[number + 1]
+                end, piece = bisect_left(listed, last, first), self._pieces[number]
+                if end - first > FEW:
+                    if few:
+                        yield joined_slices(few)
+                        few = []
+                    own = places[at + first : at + end] - places.dtype.type(begin)
+                    if len(piece.text) > most:
+                        own = own[: piece.fitting(own, most)]
+                        end = first + len(own)
+                    part = piece.gathered(own)
+                    size += len(part[0])
+                    yield part
+                else:
+                    slices = piece.slices(listed[first:end], begin)
+                    size += sum(map(len, slices))
+                    few += slices
+                first = end
+            at += first
+        if few:
+            yield joined_slices(few)
+        elif not at:
+            yield np.zeros(0, np.uint8), np.zeros(1, np.int64)

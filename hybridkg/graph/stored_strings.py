@@ -60,9 +60,19 @@ class StoredStrings:
         """The strings at some places, as rdf.gathered has them."""
         return gathered(self.text, self.offsets[places], self.offsets[places + np.uint32(1)])
 
+    def fitting(self, places: Ids, most: float) -> int:
+        """How many of the strings have at most so many bytes together; at least 1."""
+        lengths = self.offsets[places + np.uint32(1)] - self.offsets[places]
+        return max(1, int(lengths.cumsum(dtype=np.int64).searchsorted(most, "right")))
+
     def slice(self, i: int) -> memoryview:
         """The bytes of a string, which are not copied."""
         return self._view[self._ends[i] : self._ends[i + 1]]
+
+    def slices(self, places: Sequence[int], begin: int) -> list[memoryview]:
+        """The bytes of some strings, which are not copied; `begin` is the place of the first string."""
+        view, ends = self._view, self._ends
+        return [view[ends[place - begin] : ends[place - begin + 1]] for place in places]
 
     def string(self, i: int) -> str:
         return str(self._view[self._ends[i] : self._ends[i + 1]], "utf-8")

@@ -37,6 +37,16 @@ class ListedTerms:
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         return np.frombuffer(b"".join(texts), np.uint8), offsets
 
+    def forms(self, ids: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        texts, ends = list[bytes](), [0]
+        for term in map(self._terms.__getitem__, ids.tolist()):
+            if ends[-1] >= most:
+                break
+            assert isinstance(term, Literal)
+            texts.append(term.value.encode())
+            ends.append(ends[-1] + len(texts[-1]))
+        return np.frombuffer(b"".join(texts), np.uint8), np.array(ends, np.int64)
+
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
         return np.array([len(text) for text in texts], np.int64)

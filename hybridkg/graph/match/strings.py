@@ -11,7 +11,6 @@ from hybridkg.graph.columns import TermTable
 from hybridkg.graph.match.conditions import Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges, Mask
 from hybridkg.interfaces.graph_index import Ids
-from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.string_bytes import containing, ending_with
 from hybridkg.rdf.terms import Literal
 
@@ -165,18 +164,10 @@ class TermStrings:
         mask = np.zeros(len(ids), np.bool_)
         start = 0
         while start < len(ids):
-            first = int(ids[start])
-            data, offsets = self._table.lexical(first, int(ids[-1]) + 1)
-            bounds = np.asarray(offsets).astype(np.int64)
-            stop = int(ids.searchsorted(np.uint32(first + len(bounds) - 2), side="right"))
-            place = (ids[start:stop] - ids[start]).astype(np.int64)
-            lengths = bounds[place + 1] - bounds[place]
-            many = max(1, int(lengths.cumsum().searchsorted(CHUNK, side="right")))
-            place, lengths = place[:many], lengths[:many]
-            buffer, gathered_bounds = gathered(np.asarray(data), bounds[place], bounds[place + 1])
-            ends = gathered_bounds[1:]
-            mask[start : start + many] = (
+            buffer, bounds = self._table.forms(ids[start:], CHUNK)
+            ends, lengths = bounds[1:], bounds[1:] - bounds[:-1]
+            mask[start : start + len(ends)] = (
                 ending_with(buffer, ends, lengths, text) if at_end else containing(buffer, ends, text)
             )
-            start += many
+            start += len(ends)
         return mask

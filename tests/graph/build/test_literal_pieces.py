@@ -81,6 +81,28 @@ def test_stored_literals_are_a_list_of_forms(few, forms, data):
         assert literals.find(key, first, end) == (forms.index(key) if key in forms[first:end] else -1)
 
 
+@settings(max_examples=examples(30, 500), deadline=None)
+@given(forms=forms_, few=st.sampled_from([0, 2, 64]), listed=st.sampled_from([1, 3, 4_096]), data=st.data())
+def test_forms_are_read_in_parts_of_so_many_bytes(forms, few, listed, data):
+    stored = _written(forms)
+    places = sorted(data.draw(st.sets(st.integers(0, len(forms) - 1)) if forms else st.just(set())))
+    most = data.draw(st.integers(1, 200))
+    longest = max(map(len, forms), default=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_literals, "FEW", few)
+        patch.setattr(stored_literals, "LISTED", listed)
+        found, wanted = [], np.array(places, np.uint32)
+        while len(found) < len(places):
+            text, offsets = stored.forms(wanted[len(found) :], most)
+            assert offsets[0] == 0
+            assert len(offsets) > 1
+            # Up to `most` bytes before the last piece, or before the forms that are read one by one.
+            assert len(text) <= 2 * most + max(longest, few * longest)
+            found += [text[first:end].tobytes() for first, end in pairwise(offsets)]
+        assert found == [forms[place] for place in places]
+        assert stored.gathered(wanted)[0].tobytes() == b"".join(found)
+
+
 def test_a_cut_is_expected_after_as_many_bytes_as_the_mean():
     forms = [f"a text with the number {i * 7919}".encode() for i in range(50_000)]
     lengths = np.array([len(form) for form in forms])
