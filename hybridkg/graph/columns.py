@@ -7,7 +7,7 @@ value column: a range of values is a range of ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -106,8 +106,10 @@ class ProjectionColumns:
         terms: the term table.
         predicates: by IRI; a missing one has no triples.
         omitted: predicates with triples outside the projection (those with triple terms, say); it cannot answer them.
+        populate: prepares mapped files of at most so many bytes for quick first accesses (MappedArrays.populate).
     """
 
     terms: TermTable
     predicates: Mapping[str, PredicateColumns]
     omitted: frozenset[str]
+    populate: Callable[[float], None] = lambda most: None

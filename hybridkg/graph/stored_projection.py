@@ -332,7 +332,7 @@ def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -
         ) from e
     if terms.n_entities != len(nodes) or not whole:
         raise CorruptError("the projection does not belong to this generation", hint="index again", place=str(folder))
-    return ProjectionColumns(terms, predicates, omitted)
+    return ProjectionColumns(terms, predicates, omitted, lambda most: reader.populate(most=most))
 
 
 def _fits(reader: MappedArrays, terms: StoredTerms, predicates: StoredPredicates) -> bool:

@@ -60,6 +60,9 @@ PROFILE_FILE = "profile.json"
 """The resolved profile of a text index, in its folder."""
 
 VECTORS = "vectors"
+
+MAX_POPULATED = 1 << 30
+"""Bytes of the projection that a warm-up reads into memory; a larger one stays on disk until queries need its pages."""
 """The folder of the vectors in a generation, and the name of the index."""
 
 
@@ -170,8 +173,10 @@ class Snapshot:
         return Projection(columns, lambda expression, values: holds(expression, values, scratch))
 
     def warm_up(self) -> None:
-        """Opens the indexes, and loads the compiled kernels that answer queries."""
+        """Opens the indexes, reads a projection of up to MAX_POPULATED bytes, and loads the kernels of queries."""
         _ = self.graph, self.ranked  # their modules declare the kernels
+        if self.projection is not None:
+            self.projection.populate(MAX_POPULATED)
         load_for_queries()
 
     @cached_property

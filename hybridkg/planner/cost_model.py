@@ -58,7 +58,7 @@ class CostModel:
 
     us_per_graph_question: float = 120.0
     """One request to the projection, for candidates or rows. Directly 50 (candidates) to 150 (rows, with compiling the
-    pattern), fitted 86 to 118. Calibration: candidates of the smallest predicate."""
+    pattern), fitted 86 to 118. Calibration: the subjects of a rare object of the smallest predicate."""
 
     us_per_store_question: float = 100.0
     """One query to the graph store: parsing, planning, first row. Calibration: VALUES with one subject."""

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -246,12 +247,19 @@ class MappedArrays:
         # A plain array over the map: slicing a memmap object takes several times longer.
         return np.asarray(mapped)
 
-    def populate(self, names: Sequence[str]) -> None:
+    def populate(self, names: Sequence[str] | None = None, most: float = inf) -> None:
         """Enters the pages of mapped arrays into the page table at once, where the system supports it.
 
         A query's first access to a page costs up to a microsecond, even where the system has it in memory; a rare word
         touches some thirty. This takes about 0.1 us for each page, and no memory of the process.
+
+        Args:
+            names: of the arrays; None for all that have been asked for.
+            most: bytes of these arrays together above which none is populated.
         """
+        names = [*self._mapped] if names is None else names
+        if sum(own.nbytes for name in names if (own := self._mapped.get(name)) is not None) > most:
+            return
         for name in names:
             pages = getattr(self._mapped.get(name), "_mmap", None)
             if pages is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import log
+from math import inf, log
 from statistics import median
 from typing import Any
 
@@ -23,7 +23,7 @@ from hybridkg.interfaces.meter import Meter
 from hybridkg.interfaces.text_index import Ids, TextIndex, TextQuery
 from hybridkg.planner.calibration.remote_calibration import calibrate_remote_store, calibrate_remote_text
 from hybridkg.planner.calibration.stopwatch import Stopwatch
-from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.terms import Literal, NamedNode
 
 MIN_DIFFERENCE = 2_000
 """Minimum difference in postings or entries between the large and the small run."""
@@ -42,6 +42,9 @@ WORDS = 3
 
 PROBED, PROBED_FEW = 200, 20
 """Values in a query to the store; more than 1,000 would hit the cliff of docs/planner.md (trap 1)."""
+
+OBJECTS = 20
+"""Objects of a predicate among which a rare one is looked for."""
 
 MAX_WORDS = 120
 """Maximum number of words whose frequency is requested."""
@@ -112,7 +115,9 @@ def _graph(
     small = _semi_join(graph, [predicates[-1][0]] * 2)
     if small is None:
         return
-    yield "us_per_graph_question", watch.us(small[0])
+    # Even the smallest predicate may have many triples, so one object of it is asked for.
+    least = _semi_join(graph, [predicates[-1][0]] * 2, _rare_object(graph, predicates[-1][0]))
+    yield "us_per_graph_question", watch.us((least or small)[0])
     large = _semi_join(graph, [iri for iri, n in predicates if n <= MAX_POSTINGS][:2])
     if large is not None and large[1] - small[1] >= MIN_DIFFERENCE:
         yield "us_per_adjacency_entry", watch.slope(small[0], large[0], large[1] - small[1])
@@ -122,9 +127,32 @@ def _graph(
         yield "us_per_row_of_terms", None if us is None else us / MANY
 
 
-def _semi_join(graph: GraphIndex, iris: Sequence[str]) -> tuple[Callable[[], object], float] | None:
-    """Semi-join from the subjects of all predicates to the objects of the first one, and its expected entries."""
-    scans = tuple(Scan(Variable("s"), PredicatePath(iri), Variable(f"o{i}")) for i, iri in enumerate(iris))
+def _rare_object(graph: GraphIndex, iri: str) -> NamedNode | Literal | None:
+    """That of some objects of a predicate which has the fewest subjects; None where these are blank nodes."""
+    subject, path = Variable("s"), PredicatePath(iri)
+    prepared = graph.compile(Scan(subject, path, Variable("o")))
+    if prepared is None:
+        return None
+    rare, fewest = None, inf
+    for term in graph.terms(_spread(prepared.candidates("o", Meter()), OBJECTS)):
+        if not isinstance(term, NamedNode | Literal) or (own := graph.compile(Scan(subject, path, term))) is None:
+            continue
+        if (size := own.size("s").estimate) < fewest:
+            rare, fewest = term, size
+    return rare
+
+
+def _semi_join(
+    graph: GraphIndex, iris: Sequence[str], last: NamedNode | Literal | None = None
+) -> tuple[Callable[[], object], float] | None:
+    """Semi-join from the subjects of all predicates to the objects of the first one, and its expected entries; `last`
+    is a constant object of the last predicate.
+    """
+    objects = [
+        *(Variable(f"o{i}") for i in range(len(iris) - 1)),
+        Variable(f"o{len(iris) - 1}") if last is None else last,
+    ]
+    scans = tuple(Scan(Variable("s"), PredicatePath(iri), o) for iri, o in zip(iris, objects, strict=True))
     prepared = graph.compile(Join(scans)) if scans else None
     if prepared is None:
         return None

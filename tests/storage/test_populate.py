@@ -1,0 +1,57 @@
+"""Pages of mapped arrays are entered at once, unless there are too many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hybridkg.storage.arrays import POPULATE_READ, FolderLayout, MappedArrays, Writer
+
+LAYOUT = FolderLayout("test", 1, "test.json", "test folder")
+
+
+class Recorded:
+    """A memory map that records the advice."""
+
+    def __init__(self, nbytes: int):
+        self.nbytes, self.advice = nbytes, list[int]()
+        self._mmap = self
+
+    def madvise(self, advice: int) -> None:
+        self.advice.append(advice)
+        raise OSError("not supported")
+
+
+@pytest.fixture
+def reader(tmp_path) -> MappedArrays:
+    out = Writer(LAYOUT, tmp_path)
+    for name, size in (("a", 10), ("b", 20), ("empty", 0)):
+        out.write(name, np.zeros(size, np.uint8))
+    out.finish({})
+    reader = MappedArrays(LAYOUT, tmp_path)
+    for name in ("a", "b", "empty"):
+        reader.array(name)
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "populated"),
+    [
+        (None, 30, "ab"),
+        (None, 29, ""),
+        (["a", "empty", "unknown"], 10, "a"),
+        (["a"], 9, ""),
+        (["b"], float("inf"), "b"),
+    ],
+)
+def test_all_are_populated_or_none(reader: MappedArrays, names, most, populated):
+    assert sorted(reader._mapped) == ["a", "b"]
+    maps = {name: Recorded(array.nbytes) for name, array in reader._mapped.items()}
+    reader._mapped.update(maps)  # type: ignore[arg-type]
+    reader.populate(names, most)
+    assert "".join(name for name, one in maps.items() if one.advice == [POPULATE_READ]) == populated
+
+
+def test_populated_arrays_have_their_values(reader: MappedArrays):
+    reader.populate()
+    assert reader.array("b").tolist() == [0] * 20
