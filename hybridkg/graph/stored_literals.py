@@ -7,7 +7,7 @@ projection of version 2 has all forms in one array and their offsets in another,
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -116,14 +116,18 @@ class StoredLiterals:
 
     def strings(self, places: Sequence[int]) -> list[str]:
         """The forms at some places; about 0.4 us each."""
-        found, firsts, begin, end = [], self._firsts, 0, 0
+        return [str(form, "utf-8") for form in self._slices(places)]
+
+    def _slices(self, places: Iterable[int]) -> list[memoryview]:
+        """The bytes of the forms at some places, which are not copied."""
+        found, firsts, begin, end = list[memoryview](), self._firsts, 0, 0
         for place in places:
             if not begin <= place < end:
                 number = bisect_right(firsts, place) - 1
                 begin, end = firsts[number], firsts[number + 1]
                 view, ends = self._pieces[number].views
             at = place - begin
-            found.append(str(view[ends[at] : ends[at + 1]], "utf-8"))
+            found.append(view[ends[at] : ends[at + 1]])
         return found
 
     def place(self, key: bytes, first: int, end: int) -> int:
@@ -159,6 +163,8 @@ class StoredLiterals:
 
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         """int64[end - first]: the bytes of each form."""
+        if end - first <= FEW:
+            return np.array([len(form) for form in self._slices(range(first, end))], np.int64)
         parts = [np.zeros(0, np.int64)]
         while first < end:
             offsets = self.lexical(first, end)[1]

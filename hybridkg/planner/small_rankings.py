@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hybridkg.algebra.nodes import Fragment, Plan
-from hybridkg.interfaces.graph_index import PreparedPattern
+from hybridkg.interfaces.graph_index import Cardinality, PreparedPattern
+from hybridkg.planner.cardinality import joined as joined_cases
 from hybridkg.planner.cost_model import CostModel
 from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.planner.ranking_costs import shape_of
@@ -115,13 +116,14 @@ class SmallRanking(NamedTuple):
         Both find all candidates. The first then ranks them in the index, and the second scores them. Left out are the
         rows of the selected entities, which all strategies read.
         """
-        candidates, high, entries = self.entities, self.entities, 0.0
+        low, candidates, high, entries = self.entities, self.entities, self.entities, 0.0
         for pattern in patterns:
-            _, estimate, most = pattern.size(self.variable)
+            least, estimate, most = pattern.size(self.variable)
+            low = max(0.0, low + least - self.entities)
             candidates *= estimate / self.entities
             high = min(high, most)
             entries += pattern.work(self.variable)
-        candidates = max(candidates, 1.0)
+        candidates, high = max(candidates, 1.0), max(high, 1.0)
         questions = len(patterns) * cost.us_per_graph_question
         found = entries * cost.us_per_adjacency_entry + questions
         best = cost.us_per_text_question + matching * cost.us_per_posting
@@ -130,16 +132,17 @@ class SmallRanking(NamedTuple):
         joined = cost.us_per_text_scoring + matching * cost.us_per_scored_posting
         joined += self.more_joined * (cost.us_per_graph_question + cost.us_per_operator)
         looked = cost.us_per_look + best + questions
+        found_both = joined_cases(matching, Cardinality(low, candidates, high), self.entities, None)
+        ranked += sum([rows if rows < self.k else self.k for rows in found_both]) / len(found_both) * cost.us_per_hit
         name, us, others = "filter_first", scored, min(ranked, joined, looked)
-        hits = min(self.k, matching) * cost.us_per_hit
-        if ranked + hits <= scored:
-            name, us, others = "filtered_topk", ranked + hits, min(scored, joined, looked)
+        if ranked <= scored:
+            name, us, others = "filtered_topk", ranked, min(scored, joined, looked)
         if us > others + PRICING_US:
             return None
         # `rank_first` is priced with the rows of its best case, the others with the mean.
         tested_us, rows_each = self._each(patterns, cost) if self.queried else (0.0, 1.0)
         each = rows_each * ((self.operators + self.queried) * cost.us_per_column_cell + tested_us)
-        rows = min(matching, max(high, 1.0), self.k)
+        rows = min(matching, high, self.k)
         return name if us <= min(others, looked - rows * each) + PRICING_US else None
 
     def _each(self, patterns: list[PreparedPattern], cost: CostModel) -> tuple[float, float]:

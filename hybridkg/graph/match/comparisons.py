@@ -9,13 +9,16 @@ compare by bytes, within one language. Booleans have no order. `!=` is true betw
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from math import isfinite
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.graph.columns import TermTable
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
-from hybridkg.graph.match.conditions import Decide, IdTest, Order
+from hybridkg.graph.match.conditions import NOTHING, Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges
 from hybridkg.graph.match.strings import TermStrings
 from hybridkg.rdf.terms import Literal, NamedNode, Term
@@ -34,6 +37,12 @@ ZONES = 14 * 3600 + 1.0
 
 EXACT_SECONDS = 4e9
 """Below this many seconds from 1970, microseconds are distinct in float64."""
+
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
+"""The largest finite float32; above it a float32 is infinite."""
+
+NEAR = 8
+"""Values near a constant that are read without a second binary search."""
 
 SHORT = 15
 """Decimals of at most this many characters are distinct in float64."""
@@ -56,8 +65,8 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
     """
     if op not in OPERATORS or not isinstance(constant, Literal | NamedNode):
         return None
-    everything = IdRanges.of([(0, table.n_terms)])
-    other = IdRanges.of([table.segments["other"]])
+    everything = IdRanges.one(0, table.n_terms)
+    other = IdRanges.one(*table.segments["other"])
     if isinstance(constant, NamedNode):
         own = table.id_of(constant)
         same = IdRanges(((own, own + 1),)) if own >= 0 else IdRanges(())
@@ -78,7 +87,9 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
         order = orders[0]
         if len(orders) > 1:
             order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
-    mine = IdRanges.of([table.segments[segment] for segment in family])
+    mine = IdRanges.one(*table.segments[name])
+    if len(family) > 1:
+        mine = IdRanges.of([table.segments[segment] for segment in family])
     if name == "language":  # other languages are unequal and not comparable
         mine = IdRanges.of([strings.language(constant.language or "")])
     if name == "boolean" and op in ("<", ">", "<=", ">="):
@@ -103,23 +114,38 @@ def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[in
 
 
 def _number(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
-    step = max(abs(value) * NUMBER_STEP, SUBNORMAL_STEP) if np.isfinite(value) else 0.0
-    first, low, high, end = _around(table, segment, value - step, value + step)
-    equal = IdRanges(())
-    with np.errstate(over="ignore"):
-        single = float(np.float32(value)) == value
-    if single and len(constant.value) <= SHORT:
+    is_finite = isfinite(value)
+    step = max(abs(value) * NUMBER_STEP, SUBNORMAL_STEP) if is_finite else 0.0
+    first, end = table.segments[segment]
+    low, same, after, high = (first + place for place in _places(table.values(segment), value, step))
+    equal = NOTHING
+    if len(constant.value) <= SHORT and (not is_finite or _is_float(value)):
         # A short lexical form of a float32 value denotes the same value in every datatype.
-        _, same, after, _ = _around(table, segment, value, value)
         equal = IdRanges.of(_short(table, same, after))
-    return Order(IdRanges.of([(first, low)]), equal, IdRanges.of([(high, end)]))
+    return Order(IdRanges.one(first, low), equal, IdRanges.one(high, end))
+
+
+def _is_float(value: float) -> bool:
+    """Whether a float32 has a finite value."""
+    return abs(value) <= LARGEST_FLOAT and float(np.float32(value)) == value
+
+
+def _places(values: NDArray[np.float64], value: float, step: float) -> tuple[int, int, int, int]:
+    """Where value - step, value, what is above it, and what is above value + step belong in ascending values."""
+    low = int(values.searchsorted(value - step))
+    near: list[float] = values[low : low + NEAR].tolist()
+    if len(near) < NEAR or near[-1] > value + step:  # most often the constant alone, if anything
+        same, after, high = bisect_left(near, value), bisect_right(near, value), bisect_right(near, value + step)
+        return low, low + same, low + after, low + high
+    after, high = values.searchsorted([value, value + step], side="right").tolist()
+    return low, int(values.searchsorted(value)), after, high
 
 
 def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
     if first >= end:
         return []
-    lengths = table.lengths(first, end)
-    return [(first + int(i), first + int(i) + 1) for i in np.flatnonzero(lengths <= SHORT)]
+    lengths = table.lengths(first, end).tolist()
+    return [(place, place + 1) for place, length in enumerate(lengths, first) if length <= SHORT]
 
 
 def _boolean(_: Literal, value: float, table: TermTable, segment: str) -> Order:

@@ -111,15 +111,14 @@ class Order:
 
     def true(self, op: str) -> IdRanges:
         """The ids that pass `value op constant` for sure."""
-        parts = {
-            "=": (self.equal,),
-            "!=": (self.below, self.above),
-            "<": (self.below,),
-            "<=": (self.below, self.equal),
-            ">": (self.above,),
-            ">=": (self.above, self.equal),
-        }[op]
-        return parts[0] if len(parts) == 1 else parts[0] | parts[1]
+        match op:
+            case "=":
+                return self.equal
+            case "!=":
+                return self.below | self.above
+            case "<" | "<=":
+                return self.below if op == "<" else self.below | self.equal
+        return self.above if op == ">" else self.above | self.equal
 
     @property
     def decided(self) -> IdRanges:

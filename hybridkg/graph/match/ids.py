@@ -143,6 +143,11 @@ class IdRanges:
     bounds: tuple[tuple[int, int], ...]
 
     @classmethod
+    def one(cls, first: int, end: int) -> IdRanges:
+        """A single range, which may be empty."""
+        return cls(((first, end),) if first < end else ())
+
+    @classmethod
     def of(cls, bounds: Iterable[tuple[int, int]]) -> IdRanges:
         """The union of ranges in any order."""
         merged: list[tuple[int, int]] = []
@@ -160,6 +165,8 @@ class IdRanges:
         return sum(end - first for first, end in self.bounds)
 
     def __or__(self, other: IdRanges) -> IdRanges:
+        if not self.bounds or not other.bounds:
+            return self if self.bounds else other
         return IdRanges.of(self.bounds + other.bounds)
 
     def __and__(self, other: IdRanges) -> IdRanges:
@@ -174,6 +181,8 @@ class IdRanges:
         return IdRanges.of(common)
 
     def __sub__(self, other: IdRanges) -> IdRanges:
+        if not self.bounds or not other.bounds:
+            return self
         rest = []
         for first, end in self.bounds:
             at = first
