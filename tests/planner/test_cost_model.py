@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.errors import TextServerError
+from hybridkg.interfaces.graph_index import Cardinality, Join, Variable
 from hybridkg.interfaces.text_engine import TEXT_ENGINES
 from hybridkg.interfaces.text_index import TermStatistics
 from hybridkg.planner import cost_model
@@ -122,21 +123,28 @@ class Machine:
 
     # the projection
     def prepare_pattern(self, pattern):
-        entries = sum({"big": 100_000, "small": 10}[scan.path.predicate] for scan in pattern.parts)
+        scans = pattern.parts if isinstance(pattern, Join) else (pattern,)
+        of_predicate = {"big": 100_000, "small": 10}
+        has_constant = not all(isinstance(scan.object, Variable) for scan in scans)
+        entries = 2 if has_constant else sum(of_predicate[scan.path.predicate] for scan in scans)
         machine = self
 
         class Prepared:
             def work(self, variable):
                 return float(entries)
 
+            def size(self, variable):
+                return Cardinality(entries, entries, entries)
+
             def candidates(self, variable, meter):
                 machine.clock.work(machine.cost.us_per_graph_question + entries * machine.cost.us_per_adjacency_entry)
+                return np.arange(min(entries, 100), dtype=np.uint32)
 
         return Prepared()
 
     def names(self, ids):
         self.clock.work(len(ids) * self.cost.us_per_row_of_terms)
-        return ids.tolist()
+        return [NamedNode(f"n:{i}") for i in ids.tolist()]
 
     # the store
     def select(self, sparql):
@@ -178,11 +186,11 @@ factors = st.floats(0.2, 5.0)
 def test_calibration_finds_the_costs_of_a_machine(of_units):
     default = CostModel()
     true = default.bounded(**{name: getattr(default, name) * f for name, f in zip(UNITS, of_units, strict=True)})
-    # A question has a little in it of what it asks for: one value, ten entries, three hits.
+    # A question has a little in it of what it asks for: one value, two entries, three hits.
     inside = {
         "us_per_store_question": true.us_per_probe_in_store,
         "us_per_probe_in_store": true.us_per_store_row,
-        "us_per_graph_question": 20 * true.us_per_adjacency_entry,
+        "us_per_graph_question": 2 * true.us_per_adjacency_entry,
         "us_per_posting": 10 * true.us_per_hit / 50_000,
         "us_per_text_question": 3 * (true.us_per_hit + true.us_per_posting),
         "us_per_text_scoring": 3 * true.us_per_scored_posting,
