@@ -76,7 +76,8 @@ class TermTable(Protocol):
     def forms(self, ids: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The UTF-8 lexical forms of the first n of some literals, ascending: (bytes, offsets[n + 1] into them).
 
-        n is at least 1 where there is a literal; no more follow once the forms have `most` bytes.
+        n is at least 1 where there is a literal. Reading ends with the forms that are stored together with the one at
+        which `most` bytes are reached: a piece of the projection at most.
         """
 
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:

@@ -30,7 +30,7 @@ FEW = 64
 
 
 LISTED = 4_096
-"""Places that are Python's numbers at once."""
+"""Places that are converted to Python ints at a time."""
 
 
 def piece_name(number: int) -> str:
@@ -187,7 +187,7 @@ class StoredLiterals:
         few: list[memoryview] = []
         at = size = 0
         while at < len(places) and size < most:
-            listed = places[at : at + LISTED].tolist()  # Python's numbers, because most pieces have few of them
+            listed = places[at : at + LISTED].tolist()  # Python ints, because most pieces have few of the places
             first = 0
             while first < len(listed) and size < most:
                 number = bisect_right(self._firsts, listed[first]) - 1

@@ -69,10 +69,10 @@ class Strategy(Protocol):
         return 0.0
 
     def is_cheapest(self, others: frozenset[str], logical: Plan, planning: PlannerContext) -> bool:
-        """Whether none of the other strategies that apply costs less, whatever the estimates are; it may cost so little
-        less that pricing takes longer.
+        """Whether bounds of the costs show that none of the other strategies that apply is cheaper by more than the
+        time that pricing takes.
 
-        The planner then takes this one without pricing any; `EXPLAIN` prices all.
+        The planner then takes this strategy without pricing any; `EXPLAIN` prices all.
         """
         return False
 

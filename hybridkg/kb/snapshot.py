@@ -60,10 +60,10 @@ PROFILE_FILE = "profile.json"
 """The resolved profile of a text index, in its folder."""
 
 VECTORS = "vectors"
+"""The folder of the vectors in a generation, and the name of the index."""
 
 MAX_POPULATED = 1 << 30
 """Bytes of the projection that a warm-up reads into memory; a larger one stays on disk until queries need its pages."""
-"""The folder of the vectors in a generation, and the name of the index."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 1. RERANK is split off: it reorders rows and does not affect how they are found.
 2. A forced strategy is planned without comparison.
 3. The first dominating strategy (by preference) that has operators wins.
-4. So does a strategy that proves from unit costs alone that it is the cheapest (`Strategy.is_cheapest`).
+4. So does a strategy whose bounds show that no other is cheaper by more than pricing takes (`Strategy.is_cheapest`).
 5. All other strategies that apply are priced (planner/ranking_costs.py and planner/strategies/), those with a lower
    bound last. A strategy whose bound exceeds the best cost so far is pruned. The lowest estimate wins; ties go to the
    lower preference.

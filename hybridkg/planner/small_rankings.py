@@ -1,4 +1,4 @@
-"""Proof that a strategy is the cheapest for a ranking of few matches or few candidates, without pricing the others.
+"""Bounds that show, without pricing, that no strategy is much cheaper for a ranking of few matches or candidates.
 
 For a small ranking all strategies cost about the same, a few requests, and pricing them takes longer than they differ.
 The bounds below follow the formulas of planner/ranking_costs.py and planner/strategies, which tests/planner compares.
@@ -46,7 +46,7 @@ class SmallRanking(NamedTuple):
         variable: that it ranks.
         fragments: with the variable.
         entities: of the index, at least 1.
-        k: LIMIT + OFFSET.
+        k: LIMIT + OFFSET, at least 1.
         queried: number of fragments whose rows are read once the entities are selected.
         more_joined: number of other fragments, which only joins read.
         operators: number of operators other than those of fragments.
@@ -69,16 +69,18 @@ class SmallRanking(NamedTuple):
             return None
         if not ranking.by_one_match or not ranking.of_one_variable or ranking.scored[0].match.top is not None:
             return None
+        if not ranking.k:  # the formulas price LIMIT 0 as all rows
+            return None
         shape, (variable,) = shape_of(ranking, planning), ranking.variables
         fragments = ranking.by_variable[variable]
         if not fragments or not shape.only_texts or shape.is_remote:
             return None
         entities, queried = max(shape.entities, 1.0), shape.queried_fragments
         more_joined, match = len(spine.fragments) - queried, ranking.scored[0].match
-        return cls(match, variable, fragments, entities, float(ranking.k or 0), queried, more_joined, shape.operators)
+        return cls(match, variable, fragments, entities, float(ranking.k), queried, more_joined, shape.operators)
 
     def cheapest(self, planning: PlannerContext) -> str | None:
-        """The strategy that the bounds prove to be the cheapest; None if they prove nothing."""
+        """The strategy that costs at most PRICING_US more than any other; None if the bounds do not show one."""
         prepared = [*map(planning.prepared, self.fragments)]
         patterns = [pattern for pattern in prepared if pattern is not None]
         if len(patterns) < len(prepared):

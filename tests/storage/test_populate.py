@@ -26,7 +26,7 @@ class Recorded:
 def reader(tmp_path) -> MappedArrays:
     out = Writer(LAYOUT, tmp_path)
     for name, size in (("a", 10), ("b", 20), ("empty", 0)):
-        out.write(name, np.zeros(size, np.uint8))
+        out.write(name, np.arange(size, dtype=np.uint8))
     out.finish({})
     reader = MappedArrays(LAYOUT, tmp_path)
     for name in ("a", "b", "empty"):
@@ -54,4 +54,4 @@ def test_all_are_populated_or_none(reader: MappedArrays, names, most, populated)
 
 def test_populated_arrays_have_their_values(reader: MappedArrays):
     reader.populate()
-    assert reader.array("b").tolist() == [0] * 20
+    assert reader.array("b").tolist() == [*range(20)]

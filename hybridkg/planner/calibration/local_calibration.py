@@ -128,7 +128,10 @@ def _graph(
 
 
 def _rare_object(graph: GraphIndex, iri: str) -> NamedNode | Literal | None:
-    """That of some objects of a predicate which has the fewest subjects; None where these are blank nodes."""
+    """That of some objects of a predicate which has the fewest subjects.
+
+    None where none is an IRI or a literal, and for a predicate that the projection does not have.
+    """
     subject, path = Variable("s"), PredicatePath(iri)
     prepared = graph.compile(Scan(subject, path, Variable("o")))
     if prepared is None:
@@ -143,15 +146,15 @@ def _rare_object(graph: GraphIndex, iri: str) -> NamedNode | Literal | None:
 
 
 def _semi_join(
-    graph: GraphIndex, iris: Sequence[str], last: NamedNode | Literal | None = None
+    graph: GraphIndex, iris: Sequence[str], object_: NamedNode | Literal | None = None
 ) -> tuple[Callable[[], object], float] | None:
-    """Semi-join from the subjects of all predicates to the objects of the first one, and its expected entries; `last`
-    is a constant object of the last predicate.
+    """Semi-join from the subjects of all predicates to the objects of the first one, and its expected entries.
+
+    `object_` is a constant object of the last predicate.
     """
-    objects = [
-        *(Variable(f"o{i}") for i in range(len(iris) - 1)),
-        Variable(f"o{len(iris) - 1}") if last is None else last,
-    ]
+    objects: list[Variable | NamedNode | Literal] = [Variable(f"o{i}") for i in range(len(iris))]
+    if object_ is not None:
+        objects[-1] = object_
     scans = tuple(Scan(Variable("s"), PredicatePath(iri), o) for iri, o in zip(iris, objects, strict=True))
     prepared = graph.compile(Join(scans)) if scans else None
     if prepared is None:

@@ -96,6 +96,7 @@ def test_forms_are_read_in_parts_of_so_many_bytes(forms, few, listed, data):
             text, offsets = stored.forms(wanted[len(found) :], most)
             assert offsets[0] == 0
             assert len(offsets) > 1
+            assert len(text) >= most or len(found) + len(offsets) - 1 == len(places) or few < len(offsets) - 1
             # Up to `most` bytes before the last piece, or before the forms that are read one by one.
             assert len(text) <= 2 * most + max(longest, few * longest)
             found += [text[first:end].tobytes() for first, end in pairwise(offsets)]
