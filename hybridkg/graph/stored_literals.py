@@ -172,15 +172,11 @@ class StoredLiterals:
             first += len(offsets) - 1
         return np.concatenate(parts)
 
-    def gathered(self, places: Ids) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The forms at ascending places, as rdf.gathered has them."""
-        return joined(list(self._parts(places)))
-
-    def forms(self, places: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """As TermTable.forms has it, of places."""
+    def gathered(self, places: Ids, most: float = inf) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The forms at ascending places, as rdf.gathered has them; with `most`, the first ones as TermTable.forms."""
         return joined(list(self._parts(places, most)))
 
-    def _parts(self, places: Ids, most: float = inf) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    def _parts(self, places: Ids, most: float) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
         """The forms at ascending places, until these have `most` bytes: those of a piece that has many of them, and
         those of adjacent pieces with few together.
         """

@@ -79,7 +79,7 @@ class StoredTerms:
         return self.literals.lexical(first - self.n_nodes, end - self.n_nodes)
 
     def forms(self, ids: Ids, most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        return self.literals.forms(ids - np.uint32(self.n_nodes), most)
+        return self.literals.gathered(ids - np.uint32(self.n_nodes), most)
 
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         return self.literals.lengths(first - self.n_nodes, end - self.n_nodes)

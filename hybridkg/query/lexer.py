@@ -59,8 +59,7 @@ class Lexer:
         shapes = [f"(?P<{name}>{pattern})" for name, pattern in terminals if name not in (*FIRST, FUSION)]
         shapes.append(r"(?P<WORD>[^\W\d]\w*+)")
         shapes.append(f"(?P<PUNCTUATION>{'|'.join(map(re.escape, tables.punctuation))})")
-        self._token = re.compile(f"{tables.skip}(?:{'|'.join(shapes)})").match
-        self._skip = re.compile(tables.skip).match
+        self._token = re.compile(f"{tables.skip}(?:{'|'.join(shapes)})?").match
         self._first = [(name, re.compile(pattern).match) for name, pattern in terminals if name in FIRST]
         self._words = tables.words
         self._keywords = {spelling: word for word in tables.words for spelling in (word, word.lower()) if word != "a"}
@@ -73,14 +72,17 @@ class Lexer:
         """
         text = query.text
         found = self._token(text, position)
-        if found is None:
-            return self._after_space(query, position, expected)
-        kind, end = found.lastgroup or "", found.end()
-        value = found[kind]
+        assert found is not None  # it may be empty
+        kind, end = found.lastgroup, found.end()
+        value = "" if kind is None else found[kind]
         start = end - len(value)
         for name, match in self._first:
             if name in expected and (word := match(text, start)):
                 return Token(name, word[0], start, word.end())
+        if kind is None:
+            if start == len(text):
+                return Token(END, "", position, position)
+            raise _no_token(query, start)
         if kind == "PUNCTUATION":
             kind = value
         elif kind == "WORD":
@@ -88,21 +90,6 @@ class Lexer:
             if kind == UNKNOWN_WORD and FUSION in expected and is_fusion(value):
                 kind = FUSION
         return _token(Token, (kind, value, start, end))
-
-    def _after_space(self, query: SourceText, position: int, expected: Container[str]) -> Token:
-        """The end of the text, or a token that begins like no other.
-
-        Raises:
-            QuerySyntaxError: no token starts there.
-        """
-        text = query.text
-        start = self._skip(text, position).end()  # type: ignore[union-attr]  # it may be empty
-        if start == len(text):
-            return Token(END, "", position, position)
-        for name, match in self._first:
-            if name in expected and (word := match(text, start)):
-                return Token(name, word[0], start, word.end())
-        raise _no_token(query, start)
 
     def _keyword(self, word: str) -> str:
         if word == "a":

@@ -66,6 +66,7 @@ class Machine:
     Args:
         tables: of the grammar.
         rules: in reverse order, so the action that applies rule n, -n - 1, is its index.
+        states_above: results of `above_units`; at most one for two states and a symbol of the grammar.
     """
 
     tables: tables.Tables

@@ -87,9 +87,7 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
         order = orders[0]
         if len(orders) > 1:
             order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
-    mine = IdRanges.one(*table.segments[name])
-    if len(family) > 1:
-        mine = IdRanges.of([table.segments[segment] for segment in family])
+    mine = IdRanges.of([table.segments[segment] for segment in family])
     if name == "language":  # other languages are unequal and not comparable
         mine = IdRanges.of([strings.language(constant.language or "")])
     if name == "boolean" and op in ("<", ">", "<=", ">="):

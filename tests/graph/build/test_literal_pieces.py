@@ -93,7 +93,7 @@ def test_forms_are_read_in_parts_of_so_many_bytes(forms, few, listed, data):
         patch.setattr(stored_literals, "LISTED", listed)
         found, wanted = [], np.array(places, np.uint32)
         while len(found) < len(places):
-            text, offsets = stored.forms(wanted[len(found) :], most)
+            text, offsets = stored.gathered(wanted[len(found) :], most)
             assert offsets[0] == 0
             assert len(offsets) > 1
             assert len(text) >= most or len(found) + len(offsets) - 1 == len(places) or few < len(offsets) - 1
