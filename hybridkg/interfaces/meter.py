@@ -57,10 +57,10 @@ OPERATORS = "operators"
 """Operators that were started."""
 
 ROWS_PASSED = "rows passed"
-"""Rows that operators passed to their parents."""
+"""Rows that operators passed to their parents one by one, as terms."""
 
 COLUMN_CELLS = "column cells"
-"""Rows that operators over columns handle. Only estimates have these."""
+"""Rows that operators over columns handle; a run counts the rows that they make."""
 
 Work: TypeAlias = Mapping[str, float]
 """Units of work by kind, counted or estimated; a cost model has the unit costs."""

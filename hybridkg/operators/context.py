@@ -14,7 +14,7 @@ from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.errors import QueryLimitError, QueryStoppedError, QueryWarning, Span
 from hybridkg.interfaces.graph_index import AskedPattern, GraphIndex, IdTable, PreparedPattern
 from hybridkg.interfaces.graph_store import GraphStore
-from hybridkg.interfaces.meter import OPERATORS, ROWS, ROWS_PASSED, Meter, NotBriefError, Price
+from hybridkg.interfaces.meter import COLUMN_CELLS, OPERATORS, ROWS, ROWS_PASSED, Meter, NotBriefError, Price
 from hybridkg.interfaces.ranked_index import RankedIndex, RankedQuery, RankedRequest, is_remote_relation
 from hybridkg.interfaces.reranker import RerankPlace
 from hybridkg.interfaces.text_index import Ids, Scores, TextQuery
@@ -270,7 +270,7 @@ class ExecutionContext:
         running.pop()
         counts = meter.counts
         counts[OPERATORS] += 1
-        counts[ROWS_PASSED] += rows
+        counts[COLUMN_CELLS if isinstance(solutions, InColumns) else ROWS_PASSED] += rows
         self.runs.append((operator, rows, started, perf_counter_ns()))
         return solutions
 

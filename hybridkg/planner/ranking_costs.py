@@ -177,8 +177,7 @@ class RankingCosts:
         ranking, cost, lists, scored = self.ranking, self.cost, self.lists.scored, len(self.lists.scored)
         wanted = self.wanted if ranking.k is not None and ranking.value is not None else inf
         variable, fragments = ranking.variables[0], self.shape.queried_fragments
-        whole, each = self.once_us(fragments), self.row_us(variable, fragments)
-        each *= self.rows_each(variable) if fragments else 1.0
+        whole, each = self.once_us(fragments), self.entity_us(variable, fragments)
         matching = lists[0]
         if scored > 1:
             matching, *others = sorted(lists)
@@ -234,12 +233,15 @@ class RankingCosts:
         question_us = self.cost.us_per_store_question if self.in_store else self.cost.us_per_graph_question
         return fragments * question_us + operators * self.cost.us_per_operator
 
-    def row_us(self, variable: str, fragments: int) -> float:
+    def row_us(self, fragments: int) -> float:
         """Cost of them for each row, in columns unless the store has the rows."""
-        cost = self.cost
         us = (self.shape.operators + fragments) * self.passed_us
-        of_terms = fragments * cost.us_per_row_of_terms if self.in_store else 0.0
-        return us + (of_terms + self.each_us(variable)) if fragments else us
+        return us + fragments * self.cost.us_per_row_of_terms if self.in_store else us
+
+    def entity_us(self, variable: str, fragments: int) -> float:
+        """Cost of the rows of one entity: reading them, and each row."""
+        us = self.row_us(fragments)
+        return us * self.rows_each(variable) + self.each_us(variable) if fragments else us
 
 
 def mean(costs: list[float]) -> Cardinality:

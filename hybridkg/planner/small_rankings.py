@@ -109,7 +109,7 @@ class SmallRanking(NamedTuple):
             return None
         tested_us, rows_each = self._each(patterns, cost)
         in_columns = (self.operators + self.queried + self.more_joined) * cost.us_per_column_cell
-        us += matching * (tested_us + rows_each * (in_columns + tested_us))
+        us += matching * (tested_us + rows_each * in_columns)
         return "bind_join" if us <= others + PRICING_US else None
 
     def _of_candidates(self, matching: float, patterns: list[PreparedPattern], cost: CostModel) -> str | None:
@@ -143,7 +143,7 @@ class SmallRanking(NamedTuple):
             return None
         # `rank_first` is priced with the rows of its best case, the others with the mean.
         tested_us, rows_each = self._each(patterns, cost) if self.queried else (0.0, 1.0)
-        each = rows_each * ((self.operators + self.queried) * cost.us_per_column_cell + tested_us)
+        each = rows_each * (self.operators + self.queried) * cost.us_per_column_cell + tested_us
         rows = min(matching, high, self.k)
         return name if us <= min(others, looked - rows * each) + PRICING_US else None
 

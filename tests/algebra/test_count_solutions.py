@@ -11,7 +11,7 @@ from hybridkg import KnowledgeBase
 from hybridkg.algebra.from_ast import from_ast
 from hybridkg.algebra.nodes import Fragment, Plan, SparqlQuery, walk
 from hybridkg.algebra.rules import rewrite
-from hybridkg.interfaces.meter import ROWS_PASSED
+from hybridkg.interfaces.meter import COLUMN_CELLS
 from hybridkg.operators import column_groups, graph_fragment
 from hybridkg.query.parser import parse
 
@@ -93,7 +93,7 @@ def test_doubles_that_would_be_added_too_often_are_summed_over_listed_rows(kb, m
 def test_the_work_grows_with_the_links_of_a_hub_not_with_their_pairs(kb, monkeypatch, text):
     monkeypatch.setattr(graph_fragment, "FEW_COUNTED", 0)
     pairs = 4_800  # the squares of the degrees of the hubs, at least
-    passed = kb.explain(PREFIX + text, analyze=True).to_json()["work"][ROWS_PASSED]
+    passed = kb.explain(PREFIX + text, analyze=True).to_json()["work"][COLUMN_CELLS]
     assert passed < pairs / 2
 
 

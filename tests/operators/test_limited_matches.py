@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybridkg import KnowledgeBase
-from hybridkg.interfaces.meter import ROWS_PASSED
+from hybridkg.interfaces.meter import COLUMN_CELLS
 from hybridkg.operators import first_values
 
 PREFIX = "PREFIX : <http://e/> "
@@ -59,6 +59,6 @@ def test_the_rows_are_some_of_all(kb, group, cut):
 def test_few_rows_are_made_for_a_small_limit(kb, group):
     def passed(cut: str) -> int:
         work = kb.explain(f"{PREFIX}SELECT ?p ?h ?q ?s {{ {group} }} {cut}", strategy="bind_join", analyze=True)
-        return int(work.to_json()["work"][ROWS_PASSED])
+        return int(work.to_json()["work"][COLUMN_CELLS])
 
     assert passed("LIMIT 5") < passed("") / 4

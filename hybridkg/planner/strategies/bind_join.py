@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hybridkg.algebra.nodes import Plan, SparqlQuery
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.strategy import Strategy
 from hybridkg.operators.base import PhysicalOperator
 from hybridkg.operators.bind_join import BindJoin
-from hybridkg.operators.graph_fragment import GraphFragment
+from hybridkg.operators.graph_fragment import NARROW_SHARE, GraphFragment
 from hybridkg.operators.left_join import BindLeftJoin
 from hybridkg.operators.text_join import FEW_MATCHES, MATCHES_PER_PROBE, TextJoin
 from hybridkg.planner.cardinality import CandidateEstimate
@@ -61,34 +63,74 @@ def bind_join_cost(costs: RankingCosts) -> Cardinality:
 
 def _priced(costs: RankingCosts) -> Cardinality:
     cost, spine, (most, *others), first = costs.cost, costs.ranking.spine, costs.lists.joined, costs.lists.first
-    graph = costs.graphs[spine.variables[0]]
-    before = cost.us_per_text_scoring + _first_us(costs)
+    variable, fragments = spine.variables[0], len(spine.fragments)
+    graph, rows_each = costs.graphs[variable], costs.rows_each(variable)
+    narrower = _narrower(costs, first * rows_each)
+    if narrower is not None and narrower.variable == variable:  # only its matches are scored
+        before = _scoring_us(costs, narrower.most, first)
+        tested = narrower.most * min(1.0, first / costs.n)
+    else:
+        before, tested = cost.us_per_text_scoring + _first_us(costs), first
     queried = set[int]()
-    for variable, own in costs.graphs.items():
-        fragments = set(map(id, costs.ranking.by_variable[variable]))
-        if costs.in_store and fragments <= queried:
-            continue  # the store reads a pattern once
-        queried |= fragments
-        probe_us = first * costs.each_us(variable)
+    for name, own in costs.graphs.items():
+        patterns = set(map(id, costs.ranking.by_variable[name]))
+        if patterns <= queried:
+            continue  # it is read once
+        queried |= patterns
+        read_us = tested * costs.each_us(name)
         if costs.lists.is_too_long:  # the store returns that many rows before the fragment proves larger
-            probe_us = probe_us + first * cost.us_per_store_row if costs.in_store else own.whole_us
-        before += min(own.whole_us, probe_us)
+            read_us = read_us + tested * cost.us_per_store_row if costs.in_store else own.whole_us
+        if narrower is not None and narrower.variable != variable:
+            read_us = min(read_us, narrower.most * costs.each_us(narrower.variable))
+        before += min(own.whole_us, read_us)
     if spine.leading > 1:  # the second MATCH scores rows of the first, not ids
         before += _rows_us(costs, most)
-    whole, each = costs.once_us(len(spine.fragments)), costs.row_us(spine.variables[0], len(spine.fragments))
-    rows_each, cases = costs.rows_each(spine.variables[0]), []
+    if narrower is not None:
+        before += cost.us_per_text_scoring + narrower.most * cost.us_per_scored_posting
+    before, row_us, cases = before + costs.once_us(fragments), costs.row_us(fragments), []
     for entities in entities_joined(
         most, _of_fragments(costs, graph), costs.shape.entities, costs.lists.pushdown_count
     ):
-        rows = entities * rows_each
-        us = before + (whole + rows * each)
-        for own_most in others:
+        rows, us = entities * rows_each, before
+        if narrower is not None:
+            rows *= min(1.0, narrower.most / costs.n)
+        us += rows * row_us
+        for place, own_most in enumerate(others):
             us += _scoring_us(costs, rows, own_most)
-            rows *= min(1.0, own_most / costs.n)
+            if narrower is None or place != narrower.place:
+                rows *= min(1.0, own_most / costs.n)
         for own_most in costs.lists.optional:
             us += _scoring_us(costs, rows, own_most)
         cases.append(us * costs.kept + costs.others_us)  # a join passes the values of its smaller side on
     return mean(cases)
+
+
+class _Narrower(NamedTuple):
+    """A MATCH joined after the first whose matches restrict everything below it.
+
+    Args:
+        place: among the joined MATCHes after the first.
+        variable: its entities.
+        most: bound on its matches.
+    """
+
+    place: int
+    variable: str
+    most: float
+
+
+def _narrower(costs: RankingCosts, rows: float) -> _Narrower | None:
+    """The MATCH of fewest matches, fewer than the rows that it would score (ScoreRows); None without one."""
+    others = costs.ranking.spine.matches[1:]
+    if not others or costs.in_store or costs.shape.is_remote or not costs.shape.only_texts:
+        return None
+    found = [
+        _Narrower(place, match.match.entity.name, most)
+        for place, (match, most) in enumerate(zip(others, costs.lists.joined[1:], strict=True))
+        if match.match.entity.name in costs.graphs and match.match.top is None
+    ]
+    narrower = min(found, key=lambda one: one.most, default=None)
+    return narrower if narrower is not None and narrower.most <= min(rows, NARROW_SHARE * costs.n) else None
 
 
 def _first_us(costs: RankingCosts) -> float:

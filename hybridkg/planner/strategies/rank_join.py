@@ -33,7 +33,7 @@ class RankJoinStrategy(RankingStrategy):
         linked = max(1.0, min(sizes))
         instead = bind_join_cost(costs).estimate if costs.switching else inf
         fragments = len(costs.ranking.spine.fragments)
-        whole, each = costs.once_us(fragments), costs.row_us(costs.ranking.variables[0], fragments)
+        whole, each = costs.once_us(fragments), costs.row_us(fragments)
         each_us = [costs.each_us(variable) for variable in costs.ranking.variables]
         # The store tests each list on its own, the projection both together.
         together = sum if costs.in_store else min

@@ -44,8 +44,7 @@ class ThresholdStrategy(RankingStrategy):
         depth = max(MIN_DEPTH, 2.0 * costs.k)
         us += len(lists) * (cost.us_per_text_scoring + len(lists) * depth * cost.us_per_scored_candidate)
         variable, fragments = costs.ranking.variables[0], costs.shape.queried_fragments
-        each = costs.row_us(variable, fragments)
-        us += costs.once_us(fragments) + each * costs.k * (costs.rows_each(variable) if fragments else 1.0)
+        us += costs.once_us(fragments) + costs.entity_us(variable, fragments) * costs.k
         return Cardinality(us, us, us)
 
     def least_cost(self, logical: Plan, planning: PlannerContext) -> float:
