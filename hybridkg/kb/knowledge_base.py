@@ -75,8 +75,8 @@ class KnowledgeBase(Care):
     def open(cls, path: str | Path, *, warm_up: bool = False, progress: Progress = SILENT) -> Self:
         """Opens the live generation; `progress` is that of the check of files after an unexpected failure of a query.
 
-        `warm_up` loads the search kernels first (up to 2 s), and reads a projection of up to 1 GB into memory, for a
-        process with many queries to answer.
+        `warm_up` loads the search kernels first (up to 2 s), and reads a projection of up to a quarter of the machine's
+        memory, for a process with many queries to answer.
 
         Raises:
             NotAKnowledgeBaseError: there is none at this path.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from hybridkg.compute.kernels import load_for_queries
 from hybridkg.config.model_parameters import folders_of
+from hybridkg.config.run_settings import quarter_of_memory
 from hybridkg.config.settings import Config
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
@@ -61,9 +62,6 @@ PROFILE_FILE = "profile.json"
 
 VECTORS = "vectors"
 """The folder of the vectors in a generation, and the name of the index."""
-
-MAX_POPULATED = 1 << 30
-"""Bytes of the projection that a warm-up reads into memory; a larger one stays on disk until queries need its pages."""
 
 
 @dataclass(frozen=True)
@@ -173,10 +171,13 @@ class Snapshot:
         return Projection(columns, lambda expression, values: holds(expression, values, scratch))
 
     def warm_up(self) -> None:
-        """Opens the indexes, reads a projection of up to MAX_POPULATED bytes, and loads the kernels of queries."""
+        """Opens the indexes, reads the projection into memory, and loads the kernels of queries.
+
+        A projection of more than a quarter of the machine's memory stays on disk until queries need its pages.
+        """
         _ = self.graph, self.ranked  # their modules declare the kernels
         if self.projection is not None:
-            self.projection.populate(MAX_POPULATED)
+            self.projection.populate(quarter_of_memory() * 10**6)
         load_for_queries()
 
     @cached_property

@@ -16,7 +16,7 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.meter import Work
 from hybridkg.operators.base import OneChild
 from hybridkg.operators.blocks import whole_or_blocks
-from hybridkg.operators.columns import Column, InColumns, NumberColumn
+from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells
 from hybridkg.operators.expressions import column_of, evaluate
@@ -267,6 +267,9 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
 
     A key is read for the rows that tie in all keys before it, so that the tie-breakers of most rows are never made.
     """
+    keys = [key for key in keys if not _is_constant(solutions.column(key.name))]
+    if not keys:
+        return np.arange(first)
     before, tied, left = list[Places](), np.arange(solutions.size), first
     for key in keys:
         column = solutions.column(key.name)
@@ -278,6 +281,12 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
         if len(tied) == left:
             break
     return np.sort(np.concatenate([*before, tied[:left]]))
+
+
+def _is_constant(column: Column) -> bool:
+    """Whether all rows have one id, as those of the ten newest papers have one year."""
+    ids = column.ids if isinstance(column, IdColumn) else ()
+    return len(ids) > 0 and ids[0] == ids[-1] and bool((ids == ids[0]).all())
 
 
 def ordered_by_number(
