@@ -30,25 +30,28 @@ GROWTH = 8
 
 
 def rows_of_first_values(
-    fragment: GraphFragment, key: SortKey, first: int, context: ExecutionContext
+    fragment: GraphFragment, key: SortKey, first: int, context: ExecutionContext, *, ties: bool
 ) -> InColumns | None:
     """All rows of a pattern with the first values of a variable, at least `first` rows; None where making all rows is
     as fast, or a row may leave the variable unbound.
 
-    Equal values are taken together, so further keys order the rows as they order all of them.
+    Equal values are taken together, so further keys order the rows as they order all of them. With `ties` there are no
+    further keys: of rows with one value, some are enough.
 
     Raises:
         ColumnsDeclined: SPARQL does not order two of the values.
     """
-    return next((rows for rows in growing_rows(fragment, key, first, context) if rows.size >= first), None)
+    growing = growing_rows(fragment, key, first, context, ties=ties)
+    return next((rows for rows in growing if rows.size >= first), None)
 
 
 def growing_rows(
-    fragment: GraphFragment, key: SortKey | None, first: int, context: ExecutionContext
+    fragment: GraphFragment, key: SortKey | None, first: int, context: ExecutionContext, *, ties: bool = False
 ) -> Iterator[InColumns]:
     """All rows of a pattern with the first values of a variable, and with ever more values; not those of all values.
 
-    Without a key the variable is that with the most values, in the order of their ids.
+    Without a key the variable is that with the most values, in the order of their ids. With `ties`, `first` rows of a
+    single value may be all that there are.
 
     Raises:
         ColumnsDeclined: SPARQL does not order two of the values.
@@ -65,7 +68,11 @@ def growing_rows(
     order = np.arange(len(ids)) if key is None else signed(IdColumn(ids, context.graph), key)
     wanted = max(1, ceil(2 * first * values / rows))
     while wanted * GROWTH < len(ids):
-        yield fragment.rows_within(context, {name: ids[order <= kth(order, wanted)]})
+        bound = {name: ids[order <= kth(order, wanted)]}
+        if ties and len(bound[name]) == 1 and (others := (sure & {*prepared.variables}) - bound.keys()):
+            other = min(others)  # each of its values has a row
+            bound[other] = prepared.candidates(other, context.meter, None, bound)[:first]
+        yield fragment.rows_within(context, bound)
         wanted *= GROWTH
 
 

@@ -201,7 +201,8 @@ class OrderRows(OneChild):
         if not first or not isinstance(self.child, GraphFragment):
             return None
         child, key = self.child, SortKey(*self.keys[0], is_total=False)
-        found = context.unless(lambda: rows_of_first_values(child, key, first, context), QueryLimitError)
+        ties = len(self.keys) == 1
+        found = context.unless(lambda: rows_of_first_values(child, key, first, context, ties=ties), QueryLimitError)
         return None if isinstance(found, QueryLimitError) else found
 
     def _in_columns(self, solutions: InColumns, first: int | None) -> InColumns:

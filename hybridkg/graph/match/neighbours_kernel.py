@@ -201,14 +201,14 @@ def sum_common(
     """Sums over triangles a - b - v: the neighbours that each id a shares with each of its neighbours b.
 
     `starts, counts, targets` are the b of each a, `own_*` the v of each a, and `low, offsets, its_targets` the v of
-    each b. `weights` are those of each a; `middle_*` the weights of b from an id on, none for ones; `third_*` the same
-    of v. `sums` gets the sum of each a, its own weight left out; `by_third`, if not empty, that of each v from an id
+    each b. `weights` are those of each a, none for ones; `middle_*` the weights of b from an id on, none for ones;
+    `third_*` the same of v. `sums` gets the sum of each a, its own weight left out; `by_third`, if not empty, that of each v from an id
     on, with the weights of a.
     """
     n_middle, n_third, grouped, n_table = len(middle_weights), len(third_weights), len(by_third) > 0, len(offsets) - 1
     for i in range(len(starts)):
         own, own_end = own_starts[i], own_starts[i] + own_counts[i]
-        total = int64(0)
+        total, own_weight = int64(0), weights[i] if len(weights) > 0 else int64(1)
         if own == own_end:
             sums[i] = 0
             continue
@@ -236,7 +236,7 @@ def sum_common(
                         both = weight * third_weights[v_place] if 0 <= v_place < n_third else int64(0)
                     total += both
                     if grouped:
-                        by_third[int64(left) - by_third_low] += both * weights[i]
+                        by_third[int64(left) - by_third_low] += both * own_weight
                     p += 1
                     q += 1
                 elif gallop_p and left < right:
@@ -289,7 +289,7 @@ def sum_equal(
                 v_place = int64(value) - third_low
                 total *= third_weights[v_place] if 0 <= v_place < n_third else int64(0)
             if grouped and total > 0:
-                by_third[int64(value) - by_third_low] += total * weights[i]
+                by_third[int64(value) - by_third_low] += total * (weights[i] if len(weights) > 0 else int64(1))
         sums[i] = total
 
 

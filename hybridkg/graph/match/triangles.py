@@ -78,8 +78,7 @@ def count_triangles(triangle: Triangle, key: str | None, weigher: Weigher, run: 
     third = _third_of(triangle, ids, run)
     if neighbours is None or third is None:
         return None
-    bound = float((neighbours.counts.astype(np.float64) * third.degrees).sum())
-    n = int(neighbours.counts.sum())
+    bound, n = third.bound(neighbours.counts), int(neighbours.counts.sum())
     for weights in (a, b, v):
         if weights is not None:
             bound *= weights.bound
@@ -117,10 +116,17 @@ class _Columns:
     low: int
     its: Ids
 
-    @property
-    def degrees(self) -> Counts:
-        present: Counts = (self.own != UNBOUND).astype(np.int64)
-        return present
+    def bound(self, counts: Counts) -> float:
+        """An upper bound on the triangles, given the number of b of each a."""
+        return float(counts.sum())
+
+    def read(self, counts: Counts) -> Counts:
+        """The entries that the kernel reads for each a."""
+        return counts
+
+    def pairs(self, counts: Counts) -> Counts:
+        """The pairs of b and v of each a."""
+        return counts
 
     def arrays(self, part: slice) -> tuple[Any, ...]:
         return self.own[part], self.low, self.its
@@ -142,9 +148,17 @@ class _Lists:
     own: NeighbourRuns
     its: RunTable
 
-    @property
-    def degrees(self) -> Counts:
-        return self.own.counts
+    def bound(self, counts: Counts) -> float:
+        """As for columns."""
+        return float((counts.astype(np.float64) * self.own.counts).sum())
+
+    def read(self, counts: Counts) -> Counts:
+        """As for columns."""
+        return counts + self.own.counts
+
+    def pairs(self, counts: Counts) -> Counts:
+        """As for columns."""
+        return counts * self.own.counts
 
     def arrays(self, part: slice) -> tuple[Any, ...]:
         return self.own.starts[part], self.own.counts[part], self.own.targets, *self.its
@@ -193,10 +207,10 @@ class _Counting:
 
     def sums(self, run: PatternRun) -> Counts:
         """int64[a]: the sum of each a, without its own weight."""
-        counts, degrees = self.neighbours.counts, self.third.degrees
-        read = counts + degrees
+        counts = self.neighbours.counts
+        read = self.third.read(counts)
         kernel = KERNEL.for_work(int(read.sum()))
-        steps = (read if kernel else counts * degrees).cumsum()
+        steps = (read if kernel else self.third.pairs(counts)).cumsum()
         sums = np.zeros(len(read), np.int64)
         at = 0
         while at < len(read):
@@ -207,7 +221,7 @@ class _Counting:
             if kernel is None:
                 sums[part] = self._part(part)
             else:
-                weights = np.ones(until - at, np.int64) if self.weights is None else self.weights[part]
+                weights = NO_WEIGHTS if self.weights is None else self.weights[part]
                 count = kernel.sum_equal if isinstance(self.third, _Columns) else kernel.sum_common
                 count(
                     self.neighbours.starts[part], counts[part], self.neighbours.targets,
