@@ -67,6 +67,21 @@ class EarlierTables:
         known = self._find(dict.fromkeys(node for node in nodes if node is not None))
         return [node is None or node not in known for node in nodes]
 
+    def kind(self, row: RowSubject) -> str:
+        """The ValueKind of the identifiers of a table; that of the table they refer to, if they are references, which
+        have none of their own. Empty if unknown.
+        """
+        seen = [row]
+        while not row.kind:
+            link = next((one for one in row.columns if one.name == row.column and one.predicate), None)
+            named = () if link is None else (one for one in self.rows if (one.start, one.end) == (link.start, link.end))
+            found = next(iter(named), None)
+            if found is None or found in seen:
+                return ""
+            row = found
+            seen.append(row)
+        return row.kind
+
     def columns(self, start: str) -> dict[str, KeptColumn]:
         """The columns of the tables whose subjects begin with a text, by name; of one name, that of the last load."""
         return {column.name: column for row in self.templates if row.start == start for column in row.columns}

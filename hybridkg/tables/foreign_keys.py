@@ -96,7 +96,7 @@ class ForeignKeys:
         """Compares all candidates, by one more pass over the tables that have any."""
         keys = cls(earlier)
         keys.targets = _targets(tables, earlier)
-        keys.former_targets = [*keys.targets, *map(_earlier_target, earlier.templates)]
+        keys.former_targets = [*keys.targets, *(_earlier_target(row, earlier) for row in earlier.templates)]
         candidates = {one.table.name: _candidates(one, keys.targets) for one in tables}
         for one in tables:
             candidates[one.table.name] = keys._with_a_first_row(one, candidates[one.table.name])
@@ -194,14 +194,14 @@ def _targets(tables: Sequence[KeyedTable], earlier: EarlierTables) -> list[Refer
         if one.key is None or not (key := one.profile(one.key)).rows:
             continue
         before = in_graph.pop((one.subject.template[0], one.subject.template[2]), None)
-        kind = key.kind if before is None or before.kind == key.kind else None
+        kind = key.kind if before is None or earlier.kind(before) == key.kind else None
         found.append(ReferredTable(one.table.name, one.key, one.subject, kind, one, before))
-    return [*found, *(_earlier_target(row) for row in [*in_graph.values()][::-1] if row.table not in names)]
+    return [*found, *(_earlier_target(row, earlier) for row in [*in_graph.values()][::-1] if row.table not in names)]
 
 
-def _earlier_target(row: RowSubject) -> ReferredTable:
-    subject = TermMap((row.start, row.column, row.end), ValueKind.IRI)
-    kind = next((one for one in ValueKind if one == row.kind), None)
+def _earlier_target(row: RowSubject, earlier: EarlierTables) -> ReferredTable:
+    subject, known = TermMap((row.start, row.column, row.end), ValueKind.IRI), earlier.kind(row)
+    kind = next((one for one in ValueKind if one == known), None)
     return ReferredTable(row.table, row.column, subject, kind, earlier=row)
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sampling import examples, sampled
 
@@ -73,6 +73,7 @@ few_ids = st.lists(st.sampled_from(["a", "b", "c d", "é", "7"]), min_size=1, ma
 
 @settings(max_examples=examples(3, 60))
 @given(few_ids, few_ids, few_ids)
+@example(["a", "7"], ["a", "7"], ["7"])  # the identifiers of the second refer to the first
 def test_several_loads_give_the_triples_of_one(tmp_path_factory, first, second, referring):
     folder = tmp_path_factory.mktemp("tables")
     brands, makers_, products = (folder / f"{name}.csv" for name in ("brands", "makers", "products"))
