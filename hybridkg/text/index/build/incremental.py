@@ -23,7 +23,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
-from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor
+from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
@@ -40,6 +40,9 @@ MAX_ANALYSED = 2_000
 
 CHUNK_POSTINGS = 1_000_000
 """Postings of a chunk of terms, or of one larger term; about 30 bytes of memory each, 60 with numpy."""
+
+MAX_SPLICED = 0.5
+"""Share of the postings in lists that change, above which all lists are read and nothing is copied."""
 
 EDITORS = 2
 """Chunks that are edited at the same time, while another one is written."""
@@ -215,18 +218,18 @@ class _Lists:
             raise
         return writer.finish()
 
-    def splice(self, out: ArrayWriter, reader: ArrayReader, leaving: AddedPostings, most: int) -> int | None:
+    def splice(self, out: ArrayWriter, reader: ArrayReader, leaving: AddedPostings, chunk_postings: int) -> int | None:
         """Writes the lists where ids stay, and copies those in which no posting leaves or enters.
 
         Args:
             out: of the next segment.
             reader: of the earlier one.
             leaving: the earlier postings of the fields that have changed, as far as is known.
-            most: postings of the lists that are edited.
+            chunk_postings: postings of the lists that are edited at once.
 
         Returns:
-            The number of postings; None where the lists that change have more postings than `most`, where positions
-            need another type, or where `leaving` are not the postings that leave. Nothing is written then.
+            The number of postings; None where most postings are in lists that change, where positions need
+            another type, or where `leaving` are not the postings that leave. Nothing is written then.
         """
         n_fields, added, old = self.n_fields, self.added, self.old
         places, known = self.terms.places(leaving.terms)
@@ -235,6 +238,7 @@ class _Lists:
         of_added = self.place[added.term] * n_fields + added.field
         numbers = sorted_distinct(np.concatenate([of_leaving, of_added[kept]]))
         dtype = smallest_unsigned(self._largest_position())
+        most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
         if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
             return None
         new_places = np.repeat(self.place[self.is_new] * n_fields, n_fields)
@@ -244,7 +248,7 @@ class _Lists:
         )
         entering = Entering(rows + new_before[added.term], added.ids, added.tf, added.positions)
         editor = ListEditor(old, self.old_to_new, dtype)
-        edited = editor.edited_lists(numbers, np.searchsorted(numbers, new_places), entering)
+        edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
         lists = ListSplice(old, n_fields, numbers, new_places, edited)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning("the earlier texts of entities are not those of the text index; all its lists are read")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,12 @@ class EditedLists:
     packed: PackedLists
     positions: Array
     is_edited: NDArray[np.bool_]
+
+    def kept(self) -> EditedLists:
+        """A copy of what the next call of an editor overwrites."""
+        packed = self.packed
+        own = PackedLists(packed.first.copy(), packed.at.copy(), packed.widths.copy(), packed.words.copy())
+        return replace(self, packed=own, positions=self.positions.copy())
 
 
 class _Room:
@@ -179,6 +185,57 @@ class ListEditor:
         )  # fmt: skip
         after = PackedLists(first[:n_blocks], at[:n_blocks], widths[:n_blocks], words[: rows * LANES])
         return EditedLists(new_df, new_cf, after, bytes_after[:n_bytes].view(self._type), is_edited.astype(bool))
+
+
+def edited_in_chunks(
+    editor: ListEditor, numbers: I64, sizes: I64, places: I64, entering: Entering, chunk_postings: int
+) -> EditedLists:
+    """Some lists afterwards, edited in chunks, so that the memory for unpacked postings is bounded.
+
+    Args:
+        editor: of the lists.
+        numbers: int64[t], of the lists, ascending.
+        sizes: int64[t], their postings.
+        places: int64[...], the numbers of lists before which empty ones are inserted first, ascending; a term has all
+            its lists.
+        entering: by the number of the list among all of these.
+        chunk_postings: of a chunk of more than one list.
+    """
+    new, ends = np.searchsorted(numbers, places), np.concatenate(([0], np.cumsum(sizes)))
+    of_tf = np.concatenate(([0], np.cumsum(entering.tf, dtype=np.int64)))
+    parts, first, row, at_new = list[EditedLists](), 0, 0, 0
+    while not parts or first < len(numbers):
+        end = min(max(first + 1, int(np.searchsorted(ends, ends[first] + chunk_postings, "right")) - 1), len(numbers))
+        end_new = len(new) if end == len(numbers) else int(np.searchsorted(new, end))
+        last_row = row + end - first + end_new - at_new
+        begin, until = np.searchsorted(entering.lists, [row, last_row]).tolist()
+        own = Entering(
+            entering.lists[begin:until] - row,
+            entering.ids[begin:until],
+            entering.tf[begin:until],
+            entering.positions[of_tf[begin] : of_tf[until]],
+        )
+        part = editor.edited_lists(numbers[first:end], new[at_new:end_new] - first, own)
+        if end < len(numbers) or parts:
+            part = part.kept()
+        parts.append(part)
+        first, row, at_new = end, last_row, end_new
+    return joined_lists(parts)
+
+
+def joined_lists(parts: Sequence[EditedLists]) -> EditedLists:
+    """Lists one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.cumsum([0, *(len(part.packed.words) // LANES for part in parts[:-1])])
+    at = [part.packed.at + np.uint32(row) for part, row in zip(parts, rows.tolist(), strict=True)]
+    first, widths, words = (
+        np.concatenate([getattr(part.packed, name) for part in parts]) for name in ("first", "widths", "words")
+    )
+    df, cf, positions, is_edited = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("df", "cf", "positions", "is_edited")
+    )
+    return EditedLists(df, cf, PackedLists(first, np.concatenate(at), widths, words), positions, is_edited)
 
 
 def run_ends(old_to_new: I64) -> I64:

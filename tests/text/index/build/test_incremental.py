@@ -91,26 +91,28 @@ def test_a_merge_has_the_bytes_of_a_build(folder, old, new, both, limit):
     _assert_same(_merged(folder, previous, old, new, chunk_postings=limit), _built(folder, new))
 
 
-def _spliced(folder: Path, previous: Path, old: dict, new: dict) -> tuple[tuple[Path, dict], bool]:
-    """The merged index, and whether lists were copied."""
+def _spliced(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[tuple[Path, dict], bool]:
+    """The merged index, and whether lists were copied, however many change."""
     copied, write = [], ListSplice.write
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ListSplice, "write", lambda *args: copied.append(1) or write(*args))
-        return _merged(folder, previous, old, new), bool(copied)
+        patch.setattr(incremental, "MAX_SPLICED", 1)
+        return _merged(folder, previous, old, new, **limits), bool(copied)
 
 
 @settings(max_examples=examples(8, 200), deadline=None)
-@given(old=collection, later=st.lists(st.none() | document, max_size=14))
-def test_where_no_entity_comes_or_goes_the_lists_that_stay_are_copied(folder, old, later):
+@given(old=collection, later=st.lists(st.none() | document, max_size=14), limit=st.sampled_from([1, 4, 10_000]))
+def test_where_no_entity_comes_or_goes_the_lists_that_stay_are_copied(folder, old, later, limit):
     keys = sorted(old)[: len(later)]
     new = {**old, **{key: own for key, own in zip(keys, later, strict=False) if own is not None}}
     previous, _ = _built(folder, old)
-    merged, is_copied = _spliced(folder, previous, old, new)
+    merged, is_copied = _spliced(folder, previous, old, new, chunk_postings=limit)
     assert is_copied
     _assert_same(merged, _built(folder, new))
 
 
-def test_long_lists_between_others_are_copied(folder):
+@pytest.mark.parametrize("limit", [100, incremental.CHUNK_POSTINGS])
+def test_long_lists_between_others_are_copied(folder, limit):
     old = _many(800, 8)
     old[3] = ([("onlyhere w3", "")], *old[3][1:])
     previous, _ = _built(folder, old)
@@ -120,7 +122,7 @@ def test_long_lists_between_others_are_copied(folder):
         700: (old[700][0], [("w0 w1 new", "en")], old[700][2]),
         799: ([], [], []),
     }
-    merged, is_copied = _spliced(folder, previous, old, new)
+    merged, is_copied = _spliced(folder, previous, old, new, chunk_postings=limit)
     assert is_copied
     _assert_same(merged, _built(folder, new))
 
