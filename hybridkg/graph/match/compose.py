@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.edges import Edge
 from hybridkg.graph.match.grouping import CountedRows, count_rows
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts
@@ -11,7 +12,7 @@ from hybridkg.graph.match.relations import CHUNK, NeighbourRuns, RunTable, sprea
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.match.weigh import Weigher
-from hybridkg.graph.match.weights import KERNEL, MAX_COUNT, NO_WEIGHTS, IdWeights
+from hybridkg.graph.match.weights import MAX_COUNT, NO_WEIGHTS, IdWeights
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 NO_OFFSETS = np.zeros(0, np.int64)

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts, Mask
 from hybridkg.graph.match.tables import SolutionTable
-from hybridkg.graph.match.weights import EXACT_FLOAT, KERNEL, IdWeights, dense_sums, run_sums, summed
+from hybridkg.graph.match.weights import EXACT_FLOAT, IdWeights, dense_sums, run_sums, summed
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 DENSE_SHARE = 4

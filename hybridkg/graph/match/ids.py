@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.interfaces.graph_index import Ids
 
 Mask = NDArray[np.bool_]
@@ -66,6 +67,10 @@ def inside(ids: Ids, members: Ids) -> Mask:
             return np.asarray(ids == members[0])
         return np.asarray((ids - np.uint32(low)) < np.uint32(of))
     if n * SEARCH_RATIO < of or high - low > BITMAP_SHARE * (n + of):
+        if n > FEW and (kernel := KERNEL.for_work(n)) is not None:
+            mask = np.empty(n, np.bool_)
+            kernel.are_members(np.ascontiguousarray(ids), np.ascontiguousarray(members), mask)
+            return mask
         at = members.searchsorted(ids)
         at[at == of] = 0
         return np.asarray(members[at] == ids)

@@ -175,6 +175,19 @@ def _seek(targets: Any, at: Any, end: Any, wanted: Any) -> Any:
     return at
 
 
+@njit(void(_input(uint32), _input(uint32), boolean[::1]), **OPTIONS)  # type: ignore[untyped-decorator, unused-ignore]
+def are_members(ids: Any, members: Any, mask: Any) -> None:
+    """Whether each id is in an ascending set; a search begins where that of a smaller id before it has ended."""
+    at, last, n = int64(0), uint32(0), len(members)
+    for i in range(len(ids)):
+        wanted = ids[i]
+        if wanted < last:
+            at = int64(0)
+        last = wanted
+        at = _seek(members, at, n, int64(wanted))
+        mask[i] = at < n and members[at] == wanted
+
+
 @njit(
     void(
         *_RUNS,
@@ -202,8 +215,8 @@ def sum_common(
 
     `starts, counts, targets` are the b of each a, `own_*` the v of each a, and `low, offsets, its_targets` the v of
     each b. `weights` are those of each a, none for ones; `middle_*` the weights of b from an id on, none for ones;
-    `third_*` the same of v. `sums` gets the sum of each a, its own weight left out; `by_third`, if not empty, that of each v from an id
-    on, with the weights of a.
+    `third_*` the same of v. `sums` gets the sum of each a, its own weight left out; `by_third`, if not empty, that of
+    each v from an id on, with the weights of a.
     """
     n_middle, n_third, grouped, n_table = len(middle_weights), len(third_weights), len(by_third) > 0, len(offsets) - 1
     for i in range(len(starts)):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency, PredicateColumns
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.ids import BITMAP_SHARE, NONE, Counts, IdRanges, Mask, both, distinct, solid
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.weights import KERNEL, MAX_COUNT, IdWeights, run_sums
+from hybridkg.graph.match.weights import MAX_COUNT, IdWeights, run_sums
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 Pairs = tuple[Counts, Ids]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.edges import Edge
 from hybridkg.graph.match.grouping import CountedRows
 from hybridkg.graph.match.ids import BITMAP_SHARE, Counts
@@ -21,7 +22,7 @@ from hybridkg.graph.match.relations import CHUNK, NeighbourRuns, RunTable, in_ru
 from hybridkg.graph.match.run import PatternRun
 from hybridkg.graph.match.tables import SolutionTable
 from hybridkg.graph.match.weigh import Weigher
-from hybridkg.graph.match.weights import KERNEL, MAX_COUNT, NO_WEIGHTS, IdWeights
+from hybridkg.graph.match.weights import MAX_COUNT, NO_WEIGHTS, IdWeights
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 
 

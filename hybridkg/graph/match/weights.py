@@ -13,13 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import QueryLimitError
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.ids import BITMAP_SHARE, LISTED_SHARE, Counts, both, solid
 from hybridkg.interfaces.graph_index import Ids
-
-KERNEL = LazyKernel("hybridkg.graph.match.neighbours_kernel", background=True)
-"""The compiled loops of this folder."""
 
 NO_WEIGHTS: Counts = np.empty(0, np.int64)
 """Stands for ones where a kernel takes an array."""

@@ -19,9 +19,10 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.match import any_predicate_counting, join_counting
+from hybridkg.graph.match.compiled_loops import KERNEL
 from hybridkg.graph.match.grouping import grouped
 from hybridkg.graph.match.relations import Side
-from hybridkg.graph.match.weights import KERNEL, MAX_COUNT
+from hybridkg.graph.match.weights import MAX_COUNT
 from hybridkg.graph.projection import Prepared, Projection
 from hybridkg.interfaces.graph_index import (
     UNBOUND,

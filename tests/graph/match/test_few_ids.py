@@ -10,10 +10,12 @@ from sampling import examples
 
 from hybridkg.graph.columns import Adjacency, PredicateColumns
 from hybridkg.graph.match import closures, relations
+from hybridkg.graph.match import ids as id_sets
 from hybridkg.graph.match.closures import ClosureOf
+from hybridkg.graph.match.compiled_loops import KERNEL
+from hybridkg.graph.match.ids import inside
 from hybridkg.graph.match.relations import PredicateRelation
 from hybridkg.graph.match.run import PatternRun
-from hybridkg.graph.match.weights import KERNEL
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.interfaces.meter import Meter
 
@@ -81,3 +83,14 @@ def test_a_search_ends_with_the_same_ids_in_a_set_and_in_a_table(pairs, asked, f
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(closures, "FEW", few)
         assert closure.reach(ids_of(asked), forward, PatternRun(Meter(), 10**9)).tolist() == sorted(wanted)
+
+
+@settings(max_examples=examples(150, 5_000), deadline=None)
+@given(st.lists(st.integers(0, N), max_size=40), sets, st.booleans())
+def test_members_of_sparse_sets_are_found_in_any_order(asked, members, ordered):
+    asked = sorted(asked) if ordered else asked
+    scale = np.uint32(1_000_000)  # too sparse for a bitmap
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(id_sets, "FEW", 0)
+        found = inside(np.array(asked, np.uint32) * scale, ids_of(members) * scale)
+    assert found.tolist() == [one in members for one in asked]
