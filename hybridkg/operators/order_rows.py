@@ -286,8 +286,10 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
 
 def _is_constant(column: Column) -> bool:
     """Whether all rows have one id, as those of the ten newest papers have one year."""
-    ids = column.ids if isinstance(column, IdColumn) else ()
-    return len(ids) > 0 and ids[0] == ids[-1] and bool((ids == ids[0]).all())
+    if not isinstance(column, IdColumn) or not len(column.ids):
+        return False
+    ids = column.ids
+    return bool(ids[0] == ids[-1]) and bool((ids == ids[0]).all())
 
 
 def ordered_by_number(
