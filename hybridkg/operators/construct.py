@@ -15,7 +15,7 @@ from hybridkg.operators.column_join import stacked
 from hybridkg.operators.columns import Column, IdColumn, InColumns, NumberColumn, TermColumn, columns_of
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.estimation_context import EstimationContext, cells, times
-from hybridkg.operators.partition import FEW, Keys, Places, partition
+from hybridkg.operators.partition import FEW, Keys, Places, are_distinct, partition
 from hybridkg.query import ast
 from hybridkg.query.constants import term_of_constant
 from hybridkg.query.write import write
@@ -57,7 +57,10 @@ class Construct(OneChild):
         triples = parts[0]
         if len(parts) > 1:
             triples = stacked(parts).take(np.argsort(np.concatenate(rows_of), kind="stable"))
-        _, first = partition([_identity(column) for column in triples.columns.values()], triples.size)
+        keys = [_identity(column) for column in triples.columns.values()]
+        if are_distinct(keys):
+            return triples
+        _, first = partition(keys, triples.size)
         return triples if len(first) == triples.size else triples.take(np.sort(first))
 
     def describe(self) -> str:

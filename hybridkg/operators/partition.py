@@ -50,6 +50,23 @@ def partition(keys: Sequence[Keys], size: int) -> tuple[Places, Places]:
     return group, first
 
 
+def are_distinct(keys: Sequence[Keys]) -> bool:
+    """Whether no two rows have equal keys. False also where more than two columns, or others than of ids, differ.
+
+    >>> are_distinct([np.array([5, 1, 5], np.uint32), np.array([2, 2, 3], np.uint32), np.zeros(3, np.intp)])
+    True
+    """
+    differing = [key for key in keys if len(key) and not (key[0] == key[-1] and bool((key == key[0]).all()))]
+    if not 0 < len(differing) <= 2 or any(key.dtype != np.uint32 for key in differing):
+        return False
+    packed = np.zeros(len(differing[0]), np.uint64)
+    for key in differing:
+        packed <<= np.uint64(32)
+        packed |= key
+    packed.sort()
+    return bool((packed[1:] != packed[:-1]).all())
+
+
 TABLE_SHARE = 16
 """A table over the span of the keys replaces sorting when the span is at most this many times the number of keys: 1 ns
 an entry, against 60 ns for sorting a key (2-core machine, numpy 2)."""

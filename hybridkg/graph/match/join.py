@@ -317,10 +317,7 @@ class _Joining:
             return edge.relation.links(columns[edge.subject], columns[edge.object], run)
         for here, there in (ends, ends[::-1]):
             if isinstance(here, str) and not isinstance(there, str):
-                members, forward = of_constant(edge, here, run), edge.from_subject(here)
-                if size < len(members) and edge.relation.is_single(forward):
-                    return np.asarray(edge.relation.lookup(columns[here], forward, run) == np.uint32(there))
-                return inside(columns[here], members)
+                return inside(columns[here], of_constant(edge, here, run))
         return np.full(size, self._node.linked(edge, run))
 
     def _hash_join_is_cheaper(self, edge: Edge) -> bool:

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
-from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks
+from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
@@ -191,7 +191,8 @@ class _Lists:
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
     same: list[I64] = field(default_factory=list)
-    """The earlier number of each next term that has the postings of before, -1 for the others, chunk by chunk."""
+    """The earlier number of each next term that has the postings of before, and whose entities have fields of the same
+    length where it is; -1 for the others, chunk by chunk."""
 
     def __post_init__(self) -> None:
         # Where an added term stands among the earlier ones, and whether it is one of them.
@@ -234,9 +235,15 @@ class _Lists:
         n_fields, added, old = self.n_fields, self.added, self.old
         places, known = self.terms.places(leaving.terms)
         kept = ~self.is_new[added.term]
-        of_leaving = (places[leaving.term] * n_fields + leaving.field)[known[leaving.term]]
+        of_leaving = places[leaving.term] * n_fields + leaving.field
         of_added = self.place[added.term] * n_fields + added.field
-        numbers = sorted_distinct(np.concatenate([of_leaving, of_added[kept]]))
+        left = Entering(of_leaving, leaving.ids, leaving.tf, leaving.positions).only(known[leaving.term])
+        entered = Entering(of_added, added.ids, added.tf, added.positions)
+        enters = np.ones(len(of_added), bool)
+        enters[kept] = ~reentering(left, entered.only(kept))
+        stay = sorted_distinct(of_added[~enters])
+        numbers = sorted_distinct(np.concatenate([left.lists, of_added[kept & enters]]))
+        numbers = np.setdiff1d(numbers, stay, assume_unique=True)
         dtype = smallest_unsigned(self._largest_position())
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
         if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
@@ -246,10 +253,10 @@ class _Lists:
         rows = np.where(
             kept, np.searchsorted(numbers, of_added), np.searchsorted(numbers, of_added - added.field) + added.field
         )
-        entering = Entering(rows + new_before[added.term], added.ids, added.tf, added.positions)
+        entering = replace(entered, lists=rows + new_before[added.term]).only(enters)
         editor = ListEditor(old, self.old_to_new, dtype)
         edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
-        lists = ListSplice(old, n_fields, numbers, new_places, edited)
+        lists = ListSplice(old, n_fields, numbers, new_places, edited, stay)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning("the earlier texts of entities are not those of the text index; all its lists are read")
             return None

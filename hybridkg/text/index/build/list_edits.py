@@ -41,6 +41,13 @@ class Entering:
     tf: U32
     positions: Array
 
+    def only(self, chosen: NDArray[np.bool_]) -> Entering:
+        """Some of the postings, by bool[p]."""
+        if chosen.all():
+            return self
+        positions = self.positions[np.repeat(chosen, self.tf)]
+        return Entering(self.lists[chosen], self.ids[chosen], self.tf[chosen], positions)
+
 
 @dataclass(frozen=True)
 class EditedLists:
@@ -64,6 +71,33 @@ class EditedLists:
         packed = self.packed
         own = PackedLists(packed.first.copy(), packed.at.copy(), packed.widths.copy(), packed.words.copy())
         return replace(self, packed=own, positions=self.positions.copy())
+
+
+def reentering(leaving: Entering, entering: Entering) -> NDArray[np.bool_]:
+    """bool[entering]: the postings of lists that all postings that leave enter again as they were, and no others.
+
+    A text that is added to others of a field moves those behind it alone, so most lists of the field stay the same.
+
+    Args:
+        leaving: the postings that leave, as those that enter are given; their ids are the same numbers.
+        entering: the postings that enter.
+
+    >>> left = Entering(np.array([4, 7, 7]), np.array([1, 1, 2]), np.array([1, 1, 1]), np.array([0, 5, 0]))
+    >>> entered = Entering(np.array([4, 7, 7]), np.array([1, 1, 2]), np.array([1, 1, 1]), np.array([0, 6, 0]))
+    >>> reentering(left, entered).tolist()  # in list 7 a posting has another position
+    [True, False, False]
+    """
+    sides = leaving, entering
+    lists = np.intersect1d(*(one.lists for one in sides))
+    sizes = [
+        [np.bincount(np.searchsorted(lists, own.lists), own.tf if tokens else None, len(lists)) for tokens in (0, 1)]
+        for own in (one.only(np.isin(one.lists, lists)) for one in sides)
+    ]
+    lists = lists[np.equal(*sizes).all(axis=0)]
+    left, entered = (one.only(np.isin(one.lists, lists)) for one in sides)
+    differ = (left.ids != entered.ids) | (left.tf != entered.tf)
+    moved = np.repeat(entered.lists, entered.tf)[left.positions != entered.positions]
+    return np.isin(entering.lists, np.setdiff1d(lists, np.concatenate([entered.lists[differ], moved])))
 
 
 class _Room:
