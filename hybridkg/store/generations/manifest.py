@@ -19,6 +19,7 @@ from hybridkg.errors import CorruptError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.row_subject import KeptColumn, RowSubject
 from hybridkg.storage.durable import checksum
+from hybridkg.storage.json_lines import json_lines
 
 FORMAT = 1
 """Version of the folder layout; every other version is refused."""
@@ -95,7 +96,7 @@ class Manifest:
             value["prefixes"] = dict(self.prefixes)
         if self.tables:
             value["tables"] = [_row_subject_value(one) for one in self.tables]
-        text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        text = json_lines(value) + "\n"
         return f'{OPENING} "checksum": "{_checksum(text)}",\n{text.removeprefix(OPENING)}'
 
 

@@ -111,7 +111,9 @@ def merge_text(
         _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new[i], own)
         for i, own in enumerate(added.languages)
     ]
-    earlier = EarlierSegment(reader, len(terms), np.concatenate(lists.same), ids_stay)
+    same = np.concatenate(lists.same)
+    same_scores = np.where(np.isin(same, lists.rescored), -1, same)
+    earlier = EarlierSegment(reader, len(terms), same, same_scores, ids_stay)
     written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
     return finish_index(folder, fields, chains, written)
 
@@ -191,8 +193,9 @@ class _Lists:
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
     same: list[I64] = field(default_factory=list)
-    """The earlier number of each next term that has the postings of before, and whose entities have fields of the same
-    length where it is; -1 for the others, chunk by chunk."""
+    """The earlier number of each next term that has the postings of before, -1 for the others, chunk by chunk."""
+    rescored: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Earlier terms that have the postings of before, some of them in fields that have another length now."""
 
     def __post_init__(self) -> None:
         # Where an added term stands among the earlier ones, and whether it is one of them.
@@ -256,13 +259,14 @@ class _Lists:
         entering = replace(entered, lists=rows + new_before[added.term]).only(enters)
         editor = ListEditor(old, self.old_to_new, dtype)
         edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
-        lists = ListSplice(old, n_fields, numbers, new_places, edited, stay)
+        lists = ListSplice(old, n_fields, numbers, new_places, edited)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning("the earlier texts of entities are not those of the text index; all its lists are read")
             return None
         done = lists.write(out, reader)
         self.gone.append(done.gone)
         self.same.append(done.same)
+        self.rescored = stay // n_fields
         return done.postings
 
     def _tokens_that_left(self, lists: ListSplice) -> list[int]:

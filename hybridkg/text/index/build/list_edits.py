@@ -93,7 +93,7 @@ def reentering(leaving: Entering, entering: Entering) -> NDArray[np.bool_]:
         [np.bincount(np.searchsorted(lists, own.lists), own.tf if tokens else None, len(lists)) for tokens in (0, 1)]
         for own in (one.only(np.isin(one.lists, lists)) for one in sides)
     ]
-    lists = lists[np.equal(*sizes).all(axis=0)]
+    lists = lists[np.equal(sizes[0], sizes[1]).all(axis=0)]
     left, entered = (one.only(np.isin(one.lists, lists)) for one in sides)
     differ = (left.ids != entered.ids) | (left.tf != entered.tf)
     moved = np.repeat(entered.lists, entered.tf)[left.positions != entered.positions]

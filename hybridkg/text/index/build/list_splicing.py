@@ -30,8 +30,7 @@ class SplicedLists:
     Args:
         postings: number of all postings.
         gone: int64[...], the earlier terms without a posting, ascending.
-        same: int64[next terms], the earlier number of each term none of whose lists has been edited, or has an entity
-            whose field has changed; else -1.
+        same: int64[next terms], the earlier number of each term none of whose lists has been edited; else -1.
     """
 
     postings: int
@@ -49,7 +48,6 @@ class ListSplice:
         numbers: int64[t], the replaced lists, ascending.
         places: int64[n], earlier lists before which new ones enter, ascending; those of a term are adjacent.
         edited: the t + n lists afterwards, in their order.
-        staying: int64[...], earlier lists that stay, of entities whose fields have changed.
     """
 
     old: SegmentPostings
@@ -57,7 +55,6 @@ class ListSplice:
     numbers: I64
     places: I64
     edited: EditedLists
-    staying: I64
 
     def write(self, out: ArrayWriter, reader: ArrayReader) -> SplicedLists:
         """Writes the arrays of all lists; `reader` is of the earlier segment.
@@ -122,7 +119,6 @@ class ListSplice:
             write_ends(out, name, edit.offsets(before, lengths))
         same = np.arange(edit.size // n_fields)
         same[self.numbers[edited.is_edited[~is_new]] // n_fields] = -1
-        same[self.staying // n_fields] = -1  # scores have changed with the lengths of fields
         places = self.places[::n_fields] // n_fields
         postings = int(ends[-1]) + int(edited.df[own].sum()) - int(self.old.sizes(edit.removed).sum())
         return SplicedLists(postings, gone, ArrayEdit(len(same), gone, places).apply(same, np.full(len(places), -1)))

@@ -46,12 +46,14 @@ class EarlierSegment:
         reader: its arrays.
         n_terms: number of its terms.
         same: int64[next terms], the earlier number of each term that has the postings of before; -1 for the others.
+        same_scores: the same for terms whose postings are in fields of the length of before as well.
         ids_stay: whether every entity that stays has the id of before, and none has come or gone.
     """
 
     reader: ArrayReader
     n_terms: int
     same: NDArray[np.int64]
+    same_scores: NDArray[np.int64]
     ids_stay: bool
 
 
@@ -97,7 +99,7 @@ def write_block_maxima(
     rounded = rounded_lengths(text_lengths)
     kept = None
     if terms and earlier is not None and earlier.ids_stay:
-        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same, forms, rounded)
+        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same_scores, forms, rounded)
     term_maxima = _TermMaxima(lists, lengths, rounded, forms, kept)
     members: list[ArrayPiece] = []
     levels: list[ArrayPiece] = []
