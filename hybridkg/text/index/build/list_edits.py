@@ -88,7 +88,7 @@ def reentering(leaving: Entering, entering: Entering) -> NDArray[np.bool_]:
     [True, False, False]
     """
     sides = leaving, entering
-    lists = np.intersect1d(*(one.lists for one in sides))
+    lists = np.intersect1d(leaving.lists, entering.lists)
     sizes = [
         [np.bincount(np.searchsorted(lists, own.lists), own.tf if tokens else None, len(lists)) for tokens in (0, 1)]
         for own in (one.only(np.isin(one.lists, lists)) for one in sides)
