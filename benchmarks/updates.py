@@ -32,7 +32,7 @@ from benchmarks.record import record
 SIZES = (1, 100, 10_000)
 """Triples of a commit."""
 
-REPEATS = {1: 9, 100: 5, 10_000: 3}
+REPEATS = {1: 15, 100: 15, 10_000: 5}
 """Commits of each size, of which the median counts; the first is not counted."""
 
 THREADS = (1, 64)
