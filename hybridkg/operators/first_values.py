@@ -21,6 +21,7 @@ from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.index_access import every_entity
 from hybridkg.operators.sort_key import SortKey, kth, signed
 from hybridkg.operators.text_join import TextJoin
+from hybridkg.query import ast
 
 MIN_ROWS = 10_000
 """Expected rows below which all rows are made: they and the order of their values take 0.1 ms (2-core machine)."""
@@ -36,7 +37,7 @@ def rows_of_first_values(
     as fast, or a row may leave the variable unbound.
 
     Equal values are taken together, so further keys order the rows as they order all of them. With `ties` there are no
-    further keys: of rows with one value, some are enough.
+    further keys: of the rows of one triple pattern with one value, the first are enough.
 
     Raises:
         ColumnsDeclined: SPARQL does not order two of the values.
@@ -50,8 +51,9 @@ def growing_rows(
 ) -> Iterator[InColumns]:
     """All rows of a pattern with the first values of a variable, and with ever more values; not those of all values.
 
-    Without a key the variable is that with the most values, in the order of their ids. With `ties`, `first` rows of a
-    single value may be all that there are.
+    Without a key the variable is that with the most values, in the order of their ids. With `ties`, of the rows of one
+    triple pattern with one value only the first `first` are made, in the order of all rows: pages of a longer answer
+    fit together.
 
     Raises:
         ColumnsDeclined: SPARQL does not order two of the values.
@@ -69,11 +71,20 @@ def growing_rows(
     wanted = max(1, ceil(2 * first * values / rows))
     while wanted * GROWTH < len(ids):
         bound = {name: ids[order <= kth(order, wanted)]}
-        if ties and len(bound[name]) == 1 and (others := (sure & {*prepared.variables}) - bound.keys()):
-            other = min(others)  # each of its values has a row
+        if ties and len(bound[name]) == 1 and (other := _other_end(fragment.group, name)):
             bound[other] = prepared.candidates(other, context.meter, None, bound)[:first]
         yield fragment.rows_within(context, bound)
         wanted *= GROWTH
+
+
+def _other_end(group: ast.Group, name: str) -> str | None:
+    """The variable at the other end of a single triple pattern, whose rows for one value ascend by it; None for another
+    group.
+    """
+    match group.elements:
+        case (ast.Triples((ast.TriplePattern(ast.Var(subject), ast.Iri(), ast.Var(end)),)),) if subject != end:
+            return {subject: end, end: subject}.get(name)
+    return None
 
 
 def for_growing_matches(operator: PhysicalOperator, first: int, context: ExecutionContext) -> Iterator[None]:

@@ -227,6 +227,8 @@ class MappedArrays:
             dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])
         except (KeyError, TypeError, ValueError) as e:
             raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder)) from e
+        if dtype.kind not in "biuf" or dtype.itemsize == 0 or min(shape, default=0) < 0:
+            raise CorruptError(f"{self._name!r} has no type of numbers for {name!r}", place=str(self._folder))
         try:
             size = path.stat().st_size
         except OSError as e:

@@ -24,7 +24,7 @@ def json_lines(value: Mapping[str, Any], indent: int = 1) -> str:
     lines = []
     for key in sorted(value):
         own = json.dumps(value[key], ensure_ascii=False, sort_keys=True)
-        if len(own) > MAX_ON_A_LINE and isinstance(value[key], Mapping):
+        if len(own) > MAX_ON_A_LINE and isinstance(value[key], Mapping) and all(isinstance(k, str) for k in value[key]):
             own = json_lines(value[key], indent + 1)
         lines.append(f"{' ' * indent}{json.dumps(key, ensure_ascii=False)}: {own}")
     return "{\n" + ",\n".join(lines) + "\n" + " " * (indent - 1) + "}" if lines else "{}"

@@ -106,10 +106,12 @@ class LanguageRuns:
 
     @classmethod
     def of(cls, entities: U32, starts: U32, tags: U32, tokens: U32, numbers: dict[str, int]) -> LanguageRuns:
-        """Runs that have a token, with tags renumbered in sorted order; an entity begins without a tag anyway."""
+        """Runs that have a token, with tags renumbered in sorted order; an entity has no tag until its first one."""
         spoken = tokens > 0
         entities, starts, tags, tokens = entities[spoken], starts[spoken], tags[spoken], tokens[spoken]
-        says = (tags > 0) | (np.diff(entities.astype(np.int64), prepend=-1) == 0)
+        tagged = np.cumsum(tags > 0)
+        begins = np.diff(entities.astype(np.int64), prepend=-1) != 0
+        says = tagged > np.maximum.accumulate(np.where(begins, tagged - (tags > 0), 0))
         entities, starts, tags, tokens = entities[says], starts[says], tags[says], tokens[says]
         present = np.zeros(len(numbers), bool)
         present[tags] = True

@@ -48,6 +48,8 @@ CHUNK_POSTINGS = 1_000_000
 MAX_SPLICED = 0.5
 """Share of the postings in lists that change, above which all lists are read and nothing is copied."""
 
+OTHER_TEXTS = "the earlier texts of entities are not those of the text index; all its lists are read"
+
 EDITORS = 2
 """Chunks that are edited at the same time, while another one is written."""
 
@@ -253,7 +255,10 @@ class _Lists:
         numbers = np.setdiff1d(numbers, stay, assume_unique=True)
         dtype = smallest_unsigned(self._largest_position())
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
-        if dtype != old.all_positions.dtype or int(old.sizes(numbers).sum()) > most:
+        if dtype != old.all_positions.dtype or int(old.sizes(np.concatenate([numbers, stay])).sum()) > most:
+            return None
+        if not self._has(stay, entered.only(~enters), chunk_postings):
+            _log.warning(OTHER_TEXTS)
             return None
         new_places = np.repeat(self.place[self.is_new] * n_fields, n_fields)
         new_before: I64 = np.subtract(np.cumsum(self.is_new), self.is_new) * n_fields
@@ -265,7 +270,7 @@ class _Lists:
         edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
         lists = ListSplice(old, n_fields, numbers, new_places, edited)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
-            _log.warning("the earlier texts of entities are not those of the text index; all its lists are read")
+            _log.warning(OTHER_TEXTS)
             return None
         done = lists.write(out, reader)
         self.gone.append(done.gone)
@@ -273,8 +278,33 @@ class _Lists:
         self.rescored = stay // n_fields
         return done.postings
 
+    def _has(self, numbers: I64, postings: Entering, chunk_postings: int) -> bool:
+        """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
+        ends, tokens = np.cumsum(self.old.sizes(numbers)), self.old.arrays[1]
+        for own in np.split(numbers, np.flatnonzero(np.diff(ends // chunk_postings)) + 1):
+            wanted = postings.only(np.isin(postings.lists, own))
+            sizes, ids, tf = self.old.chosen(own)
+            if not len(ids):
+                return not len(wanted.ids)
+            keys = np.repeat(np.arange(len(own), dtype=np.uint64), sizes) << np.uint64(32) | ids
+            place = np.searchsorted(own, wanted.lists)
+            at = np.searchsorted(keys, place.astype(np.uint64) << np.uint64(32) | wanted.ids)
+            at[at == len(keys)] = 0
+            if (place != np.repeat(np.arange(len(own)), sizes)[at]).any():
+                return False
+            if (ids[at] != wanted.ids).any() or (tf[at] != wanted.tf).any():
+                return False
+            before = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
+            first = np.cumsum(sizes) - sizes  # posting of each list
+            starts = tokens[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
+            shift = starts - (np.cumsum(wanted.tf, dtype=np.int64) - wanted.tf)
+            where = np.arange(len(wanted.positions)) + np.repeat(shift, wanted.tf)
+            if (self.old.all_positions[where] != wanted.positions).any():
+                return False
+        return True
+
     def _tokens_that_left(self, lists: ListSplice) -> list[int]:
-        """Occurrences that have left the edited lists, by field."""
+        """Occurrences that have left lists, by field; also those that have entered lists again which are not edited."""
         added, tokens = self.added, self.old.arrays[1]
         before = np.bincount(
             lists.numbers % self.n_fields,

@@ -145,6 +145,28 @@ def test_earlier_texts_that_are_not_those_of_the_index_are_noticed(folder, monke
     _assert_same(merged, _built(folder, new))
 
 
+@pytest.mark.parametrize("claimed", ["sea", "fish zebra", "zebra fish w1 w2"])
+@pytest.mark.parametrize("limit", [1, incremental.CHUNK_POSTINGS])
+def test_other_words_than_those_of_the_index_are_noticed(folder, caplog, claimed, limit):
+    old = _many(60, 8)
+    old[5] = ([("zebra fish", "")], *old[5][1:])
+    old[6] = ([("sea", "")], *old[6][1:])
+    previous, _ = _built(folder, old)
+    new = {**old, 5: ([(f"{claimed} w9", "")], *old[5][1:])}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(incremental, "MAX_SPLICED", 1)
+        merged = _merged(folder, previous, {**old, 5: ([(claimed, "")], *old[5][1:])}, new, chunk_postings=limit)
+    assert "not those of the text index" in caplog.text
+    _assert_same(merged, _built(folder, new))
+
+
+def test_an_untagged_run_behind_a_tagged_value_without_words_begins_no_language(folder):
+    old = {0: ([("sea", "de")], [], []), 1: ([("sea", "")], [], [])}
+    new = {**old, 1: ([("!!!", "de"), ("sea", ""), ("!!!", "fr"), ("fish", "")], [], [])}
+    previous, _ = _built(folder, old)
+    _assert_same(_merged(folder, previous, old, new), _built(folder, new))
+
+
 def _many(n: int, seed: int) -> dict:
     random = np.random.default_rng(seed)
     vocabulary = [f"w{i}" for i in range(300)]
