@@ -39,10 +39,7 @@ class NeighbourRuns(NamedTuple):
 
 
 class RunTable(NamedTuple):
-    """The neighbours of all ids from `low` on: those of low + i are targets[offsets[i] : offsets[i + 1]], ascending.
-
-    Without offsets, each id has one neighbour at most: targets[i], UNBOUND for none.
-    """
+    """The neighbours of all ids from `low` on: those of low + i are targets[offsets[i] : offsets[i + 1]], ascending."""
 
     low: int
     offsets: Counts
