@@ -24,7 +24,7 @@ from hybridkg.operators.extend import Extend
 from hybridkg.operators.first_values import rows_of_first_values
 from hybridkg.operators.graph_fragment import GraphFragment
 from hybridkg.operators.mixed_numbers import NO_NUMBER, MixedNumbers, kinds_of, mixed, whole
-from hybridkg.operators.partition import FEW, Places, lexical_order
+from hybridkg.operators.partition import FEW, Places, is_constant, lexical_order
 from hybridkg.operators.project import Project
 from hybridkg.operators.rank_functions import with_rank_functions
 from hybridkg.operators.sort_key import SortKey, kth, signed
@@ -268,8 +268,9 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
 
     A key is read for the rows that tie in all keys before it, so that the tie-breakers of most rows are never made.
     """
-    keys = [key for key in keys if not _is_constant(solutions.column(key.name))]
-    if not keys:
+    columns = [(key, solutions.column(key.name)) for key in keys]
+    keys = [key for key, column in columns if not (isinstance(column, IdColumn) and is_constant(column.ids))]
+    if not keys:  # as for the ten newest papers, which have one year
         return np.arange(first)
     before, tied, left = list[Places](), np.arange(solutions.size), first
     for key in keys:
@@ -282,14 +283,6 @@ def _first_rows(solutions: InColumns, keys: Sequence[SortKey], first: int) -> Pl
         if len(tied) == left:
             break
     return np.sort(np.concatenate([*before, tied[:left]]))
-
-
-def _is_constant(column: Column) -> bool:
-    """Whether all rows have one id, as those of the ten newest papers have one year."""
-    if not isinstance(column, IdColumn) or not len(column.ids):
-        return False
-    ids = column.ids
-    return bool(ids[0] == ids[-1]) and bool((ids == ids[0]).all())
 
 
 def ordered_by_number(

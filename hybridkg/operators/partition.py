@@ -50,13 +50,22 @@ def partition(keys: Sequence[Keys], size: int) -> tuple[Places, Places]:
     return group, first
 
 
+def is_constant(key: Keys) -> bool:
+    """Whether all rows have one key; true without rows.
+
+    >>> is_constant(np.array([5, 5])), is_constant(np.array([5, 1, 5]))
+    (True, False)
+    """
+    return not len(key) or bool(key[0] == key[-1] and (key == key[0]).all())
+
+
 def are_distinct(keys: Sequence[Keys]) -> bool:
     """Whether no two rows have equal keys. False also where more than two columns, or others than of ids, differ.
 
     >>> are_distinct([np.array([5, 1, 5], np.uint32), np.array([2, 2, 3], np.uint32), np.zeros(3, np.intp)])
     True
     """
-    differing = [key for key in keys if len(key) and not (key[0] == key[-1] and bool((key == key[0]).all()))]
+    differing = [key for key in keys if not is_constant(key)]
     if not 0 < len(differing) <= 2 or any(key.dtype != np.uint32 for key in differing):
         return False
     packed = np.zeros(len(differing[0]), np.uint64)
