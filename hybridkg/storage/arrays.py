@@ -2,6 +2,10 @@
 
 Headers are written last, so a folder without one is unfinished. Sizes are checked before a file is mapped; the
 checksums of the generation's manifest cover the contents.
+
+An array may have a *tail*: the rows of its *base*, an immutable file that other generations have, too, are followed by
+those of a second file, `NAME.tail`. Rows of zeros lie between, because the tail begins at a page (adjacent_files.py);
+the header says how many rows the base has. Only arrays whose readers are told where their rows are can have one.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
+from hybridkg.storage.adjacent_files import ALIGN, map_adjacent, tail_start
 from hybridkg.storage.checksums import known_checksum, remember
 from hybridkg.storage.durable import link_or_copy, start_writing
 from hybridkg.storage.json_lines import json_lines
@@ -30,6 +35,9 @@ Array = NDArray[Any]
 
 BUFFER = 1 << 17
 """Bytes of short rows that a stream gathers before it writes them."""
+
+TAIL = ".tail"
+"""Ends the name of the file with the rows behind those of the base."""
 
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14; other systems raise an error, which is ignored."""
@@ -109,11 +117,44 @@ class Writer:
 
     def link_as(self, name: str, earlier: MappedArrays, earlier_name: str) -> None:
         """As `link`, for an array that may get another name."""
-        path, own = earlier.path(earlier_name), self.path(name)
         self.declare(name, *earlier.check(earlier_name))
+        self._link(name, earlier, earlier_name)
+        if (base := earlier.base_rows(earlier_name)) is not None:
+            self._arrays[name]["base"] = base
+            self._link(name + TAIL, earlier, earlier_name + TAIL)
+
+    def _link(self, name: str, earlier: MappedArrays, earlier_name: str) -> None:
+        path, own = earlier.path(earlier_name), self.path(name)
         link_or_copy(path, own)
         if own.name != path.name and (crc := known_checksum(path)) is not None:
             remember(own, crc)
+
+    def extend(self, name: str, earlier: MappedArrays, pieces: Sequence[Array | tuple[int, int]]) -> None:
+        """Writes an array with the base of an earlier one, which is linked, and a tail in place of the earlier tail.
+
+        Args:
+            name: of both arrays, which have the same type and number of columns.
+            earlier: the earlier folder.
+            pieces: of the tail: ranges of rows (first, end) of the earlier array, and new rows.
+
+        Raises:
+            ValueError: the size of a row is no power of two up to ALIGN.
+        """
+        dtype, shape = earlier.check(name)
+        base = earlier.base_rows(name)
+        base = shape[0] if base is None else base
+        row = dtype.itemsize * math.prod(shape[1:])
+        if ALIGN % row:
+            raise ValueError(f"rows of {row} bytes cannot have a tail")
+        array = earlier.array(name) if any(isinstance(piece, tuple) for piece in pieces) else np.zeros(0, dtype)
+        stream = ArrayStream(self, name + TAIL, dtype, 0)
+        for piece in pieces:
+            stream.append(array[piece[0] : piece[1]] if isinstance(piece, tuple) else piece)
+        stream.close()
+        del self._arrays[name + TAIL]
+        self._link(name, earlier, name)
+        self.declare(name, dtype, (tail_start(base * row) // row + stream.rows, *shape[1:]))
+        self._arrays[name]["base"] = base
 
     def splice(self, name: str, earlier: MappedArrays, pieces: Sequence[Array | tuple[int, int]]) -> None:
         """Writes an array made of rows of the same array of an earlier folder, copied in bulk, and of new rows.
@@ -124,6 +165,12 @@ class Writer:
             pieces: ranges of rows (first, end), ascending, and new rows.
         """
         array = earlier.array(name)
+        if earlier.base_rows(name) is not None:
+            stream = self.stream(name, array.dtype, array.shape[1] if array.ndim > 1 else 0)
+            for piece in pieces:
+                stream.append(array[piece[0] : piece[1]] if isinstance(piece, tuple) else piece)
+            stream.close()
+            return
         row = array.dtype.itemsize * math.prod(array.shape[1:])
         ranges: list[Piece] = []
         for piece in pieces:
@@ -221,7 +268,6 @@ class MappedArrays:
         Raises:
             CorruptError: the header does not describe it, or its file is missing or has another size.
         """
-        path = self.path(name)
         try:
             declared = self.about("arrays")[name]
             dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])
@@ -229,23 +275,60 @@ class MappedArrays:
             raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder)) from e
         if dtype.kind not in "biuf" or dtype.itemsize == 0 or min(shape, default=0) < 0:
             raise CorruptError(f"{self._name!r} has no type of numbers for {name!r}", place=str(self._folder))
+        whole, base = math.prod(shape) * dtype.itemsize, self.base_rows(name)
+        if base is None:
+            self._check_size(name, whole)
+            return dtype, shape
+        row = dtype.itemsize * math.prod(shape[1:])
+        if row == 0 or ALIGN % row or base < 0 or whole < (begin := tail_start(base * row)):
+            raise CorruptError(f"{self._name!r} has no tail for {name!r}", place=str(self._folder))
+        self._check_size(name, base * row)
+        self._check_size(name + TAIL, whole - begin)
+        return dtype, shape
+
+    def _check_size(self, name: str, expected: int) -> None:
+        path = self.path(name)
         try:
             size = path.stat().st_size
         except OSError as e:
             raise CorruptError(f"the {self._layout.what} lacks {name!r}", hint="index again", place=str(path)) from e
-        expected = math.prod(shape) * dtype.itemsize
         if size != expected:
             raise CorruptError(
                 f"{name!r} has {size:,} bytes instead of {expected:,}", hint="index again", place=str(path)
             )
-        return dtype, shape
+
+    def base_rows(self, name: str) -> int | None:
+        """The rows of the base of an array that has a tail; None for one without.
+
+        Raises:
+            CorruptError: the header does not tell it as a number.
+        """
+        base = self.about("arrays")[name].get("base")
+        if base is not None and not isinstance(base, int):
+            raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder))
+        return base
+
+    def tail_start(self, name: str) -> int:
+        """The row at which the tail of an array begins, or would begin."""
+        dtype, shape = self.check(name)
+        row, base = dtype.itemsize * math.prod(shape[1:]), self.base_rows(name)
+        return tail_start((shape[0] if base is None else base) * row) // row
 
     def array(self, name: str) -> Array:
         """An array, read-only and mapped; errors as in `check`."""
         dtype, shape = self.check(name)
         if math.prod(shape) == 0:
             return np.zeros(shape, dtype)
-        path = self.path(name)
+        path, base = self.path(name), self.base_rows(name)
+        if base is not None:
+            base_bytes = base * dtype.itemsize * math.prod(shape[1:])
+            tail_bytes = math.prod(shape) * dtype.itemsize - tail_start(base_bytes)
+            both = map_adjacent(path, base_bytes, self.path(name + TAIL), tail_bytes)
+            if isinstance(both, mmap):
+                self._mapped[name] = both
+            array: Array = np.frombuffer(both, dtype).reshape(shape)
+            array.flags.writeable = False
+            return array
         with path.open("rb") as file:  # numpy's memmap takes five times as long, and so does a slice of one
             pages = self._mapped[name] = mmap(file.fileno(), 0, access=ACCESS_READ)
         return np.frombuffer(pages, dtype).reshape(shape)
