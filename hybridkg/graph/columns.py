@@ -2,7 +2,7 @@
 
 DCSR lists only sources with a target: 12 bytes a triple in both directions, instead of 97 with one row array per
 predicate. Literals have ids in value order (literal_order.py), so the backward adjacency of a predicate is its sorted
-value column: a range of values is a range of ids.
+value column: a range of values is a range of ids in each part of the literals.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.term_texts import TaggedTexts, TermTexts
 from hybridkg.rdf.terms import Term
@@ -46,25 +47,55 @@ class PredicateColumns:
         return len(self.forward.targets)
 
 
+@dataclass(frozen=True)
+class LiteralPart:
+    """Literals with consecutive ids, in the order of literal_order.
+
+    Args:
+        segments: the ids first..end (exclusive) of each of literal_order.SEGMENTS.
+        numbers: float64[literals from FIRST_VALUED on]: numbers, seconds of dates, 0.0 where there is no value;
+            ascending in each segment.
+        before: of a tail, uint32[literals], ascending: the literal of the base before which each belongs, or the id
+            behind the last one. None for the base.
+    """
+
+    segments: Mapping[str, tuple[int, int]]
+    numbers: NDArray[np.float64]
+    before: Ids | None = None
+
+    @property
+    def first(self) -> int:
+        return self.segments[SEGMENTS[0]][0]
+
+    @property
+    def end(self) -> int:
+        return self.segments[SEGMENTS[-1]][1]
+
+    def values(self, segment: str) -> NDArray[np.float64]:
+        """float64[literals of a segment], ascending; `segment` is none of those before FIRST_VALUED."""
+        (first, end), begin = self.segments[segment], self.segments[SEGMENTS[FIRST_VALUED]][0]
+        return self.numbers[first - begin : end - begin]
+
+
 class TermTable(Protocol):
-    """The term table: ids of entities, then other nodes, then literals by segment and value."""
+    """The term table: ids of entities, then other nodes, then literals by segment and value.
+
+    Literals that a commit adds are the *tail*: their ids follow those of all others, the *base*, and have their own
+    order by segment and value.
+    """
 
     n_entities: int
     n_nodes: int
 
+    parts: tuple[LiteralPart, ...]
+    """The base, and the tail where there is one."""
+
+    gone: Ids
+    """Ids of base literals that no triple has any more, ascending; `id_of` does not find them."""
+
     @property
     def n_terms(self) -> int:
         """Ids are below it."""
-
-    @property
-    def segments(self) -> Mapping[str, tuple[int, int]]:
-        """The ids first..end (exclusive) of each of literal_order.SEGMENTS."""
-
-    def values(self, segment: str) -> NDArray[np.float64]:
-        """float64[literals of a segment], ascending: numbers, seconds of dates, 0.0 where there is no value.
-
-        `segment` is none of those before literal_order.FIRST_VALUED.
-        """
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         """The UTF-8 lexical forms of the first n of the literals first..end: (bytes, offsets[n + 1] into them).

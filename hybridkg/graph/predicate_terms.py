@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,7 @@ class PredicateTerms:
     def __init__(self, columns: ProjectionColumns):
         self._columns, self.base = columns, columns.terms
         self.n_entities, self.n_nodes = self.base.n_entities, self.base.n_nodes
+        self.parts, self.gone = self.base.parts, self.base.gone
 
     @cached_property
     def predicates(self) -> tuple[str, ...]:
@@ -68,13 +69,6 @@ class PredicateTerms:
     @property
     def n_terms(self) -> int:
         return self.base.n_terms + len(self._outside)
-
-    @property
-    def segments(self) -> Mapping[str, tuple[int, int]]:
-        return self.base.segments
-
-    def values(self, segment: str) -> NDArray[np.float64]:
-        return self.base.values(segment)
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         return self.base.lexical(first, end)

@@ -179,9 +179,10 @@ class Projection:
         objects = self._objects(predicate)
         if objects is None:
             return None
-        ranges = {"node": (0, self.n_nodes), **self._columns.terms.segments}
-        ends = np.searchsorted(objects, np.array([ranges[kind] for kind in ranges], np.int64))
-        return frozenset(kind for kind, (first, end) in zip(ranges, ends.tolist(), strict=True) if first < end)
+        parts = self._columns.terms.parts
+        ranges = [("node", (0, self.n_nodes)), *(pair for part in parts for pair in part.segments.items())]
+        ends = np.searchsorted(objects, np.array([ids for _, ids in ranges], np.int64))
+        return frozenset(kind for (kind, _), (first, end) in zip(ranges, ends.tolist(), strict=True) if first < end)
 
     def orders_objects(self, *predicates: str) -> bool:
         ends: list[int] = []

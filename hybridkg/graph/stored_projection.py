@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from operator import itemgetter
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.errors import CorruptError
-from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
-from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
+from hybridkg.graph.columns import Adjacency, LiteralPart, PredicateColumns, ProjectionColumns
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
+from hybridkg.graph.stored_literal_part import StoredLiteralPart
 from hybridkg.graph.stored_literals import StoredLiterals
-from hybridkg.graph.stored_strings import StoredStrings, view
+from hybridkg.graph.stored_strings import StoredStrings
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.gather import joined
 from hybridkg.rdf.term_texts import (
@@ -37,7 +37,7 @@ from hybridkg.storage.arrays import Array, FolderLayout, MappedArrays, smallest_
 
 T = TypeVar("T")
 
-LAYOUT = FolderLayout("hybridkg-projection", 3, "projection.json", "projection of the graph", (2,))
+LAYOUT = FolderLayout("hybridkg-projection", 4, "projection.json", "projection of the graph", (2, 3))
 
 FOLDER = "projection"
 """The name of the folder in a generation."""
@@ -45,6 +45,18 @@ FOLDER = "projection"
 NODES = NamedNode, BlankNode
 
 DIRECTIONS = ("forward", "backward")
+
+TAIL_SEGMENTS = "tail_segments"
+"""The key of the header with the segments of the literals that follow those of the base."""
+
+TAIL_ARRAYS = "tail.values", "tail.kinds", "tail.places"
+"""Of these literals: as `literals.values` and `literals.kinds`, and before which literal of the base each belongs."""
+
+GONE = "gone"
+"""The literals of the base that no triple has any more."""
+
+TRIPLES = "predicates.triples"
+"""The triples of each predicate, where their targets do not follow one another."""
 
 PLACES = 7
 """Columns of `predicates.places`: the first target of a predicate; then for each direction its first key, the number of
@@ -62,18 +74,22 @@ class StoredTerms:
         self.n_entities, self.n_nodes, self.n_terms = (
             int(reader.about(name)) for name in ("n_entities", "n_nodes", "n_terms")
         )
-        self.segments: Mapping[str, tuple[int, int]] = {
-            name: (int(first), int(end)) for name, (first, end) in zip(SEGMENTS, reader.about("segments"), strict=True)
-        }
-        self._values: NDArray[np.float64] = reader.array("literals.values")
-        self._first_value = self.n_terms - len(self._values)
         self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
         self._others_blank = int(reader.about("other_blank_nodes"))
         self.literals = StoredLiterals(reader)
-        self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
-        self._kind_of = view(reader.array("literals.kinds"))
-        self._strings = self.segments["string"][1] - self.n_nodes
-        self._values_view = view(self._values)
+        self.kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
+        segments, values = _segments(reader.about("segments")), reader.array("literals.values")
+        valued = segments[SEGMENTS[-1]][1] - segments[SEGMENTS[FIRST_VALUED]][0]
+        base = LiteralPart(segments, values[len(values) - valued :])  # earlier versions have values of strings, too
+        self.base = StoredLiteralPart(base, reader.array("literals.kinds"), self.kinds, self.literals, self.n_nodes)
+        self.tail: StoredLiteralPart | None = None
+        self.gone: Ids = reader.array(GONE) if reader.has(GONE) else np.zeros(0, np.uint32)
+        self.parts: tuple[LiteralPart, ...] = (base,)
+        if TAIL_SEGMENTS in reader.header:
+            values, kinds, places = (reader.array(name) for name in TAIL_ARRAYS)
+            tail = LiteralPart(_segments(reader.about(TAIL_SEGMENTS)), values, places)
+            self.tail = StoredLiteralPart(tail, kinds, self.kinds, self.literals, self.n_nodes)
+            self.parts = base, tail
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         return self.literals.lexical(first - self.n_nodes, end - self.n_nodes)
@@ -84,24 +100,20 @@ class StoredTerms:
     def lengths(self, first: int, end: int) -> NDArray[np.int64]:
         return self.literals.lengths(first - self.n_nodes, end - self.n_nodes)
 
-    def values(self, segment: str) -> NDArray[np.float64]:
-        first, end = self.segments[segment]
-        return self._values[first - self._first_value : end - self._first_value]
-
     def terms(self, ids: Ids) -> list[Term | None]:
         numbers, n_entities, n_nodes = ids.tolist(), self.n_entities, self.n_nodes
         if not numbers or (last := max(numbers)) < n_entities:
             return [*self._nodes.listed(numbers)]
         first = min(numbers)
         if n_nodes <= first and last < _UNBOUND:
-            return [*self._literals([i - n_nodes for i in numbers])]
+            return [*self._literals(numbers)]
         if n_entities <= first and last < n_nodes:
             return [*self._other_nodes([i - n_entities for i in numbers])]
         return self._merged(
             numbers,
             self._nodes.listed([i for i in numbers if i < n_entities]),
             self._other_nodes([i - n_entities for i in numbers if n_entities <= i < n_nodes]),
-            self._literals([i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]),
+            self._literals([i for i in numbers if n_nodes <= i < _UNBOUND]),
             None,
         )
 
@@ -110,16 +122,15 @@ class StoredTerms:
         if not numbers or max(numbers) < n_entities:
             return _tagged_nodes(self._nodes.strings(numbers))
         if n_nodes <= min(numbers) and max(numbers) < _UNBOUND:
-            places = [i - n_nodes for i in numbers]
-            return self._tags_of(places), self.literals.strings(places)
+            return self._tags_of(numbers), self._texts_of(numbers)
         tags, texts = _tagged_nodes(self._nodes.strings([i for i in numbers if i < n_entities]))
         others = [i - n_entities for i in numbers if n_entities <= i < n_nodes]
-        literals = [i - n_nodes for i in numbers if n_nodes <= i < _UNBOUND]
+        literals = [i for i in numbers if n_nodes <= i < _UNBOUND]
         pairs = self._merged(
             numbers,
             zip(tags, texts, strict=True),
             zip(self._tags_of_others(others), self._others.strings(others), strict=True),
-            zip(self._tags_of(literals), self.literals.strings(literals), strict=True),
+            zip(self._tags_of(literals), self._texts_of(literals), strict=True),
             (UNBOUND_TAG, ""),
         )
         return [tag for tag, _ in pairs], [text for _, text in pairs]
@@ -139,19 +150,17 @@ class StoredTerms:
         ]  # fmt: skip
 
     def texts(self, ids: Ids) -> TermTexts:
-        ends = [self.n_entities, self.n_nodes, self.n_nodes + self._strings, self.n_terms]
-        entities, others, strings, literals, unbound = np.split(ids, np.searchsorted(ids, ends))
+        entities, others, literals, unbound = np.split(
+            ids, np.searchsorted(ids, [self.n_entities, self.n_nodes, self.n_terms])
+        )
         node_text, node_offsets, is_blank = self._nodes.gathered(entities)
         other_text, other_offsets = self._others.gathered(others - np.uint32(self.n_entities))
-        places = np.concatenate([strings, literals]) - np.uint32(self.n_nodes)
-        literal_text, literal_offsets = self.literals.gathered(places)
-        kind_of = np.asarray(self._kind_of)[literals - np.uint32(ends[2])]
+        literal_text, literal_offsets = self.literals.gathered(literals - np.uint32(self.n_nodes))
         kinds = np.concatenate(
             [
                 np.where(is_blank, BLANK_KIND, IRI_KIND),
                 np.where(others < self.n_entities + self._others_blank, BLANK_KIND, IRI_KIND),
-                np.full(len(strings), STRING_KIND),
-                kind_of.astype(np.int64) + len(PLAIN_TAGS),
+                *(self._kinds_in(part, literals) for part in (self.base, self.tail) if part is not None),
                 np.full(len(unbound), UNBOUND_KIND),
             ]
         )
@@ -159,9 +168,17 @@ class StoredTerms:
         parts.append((literal_text[:0], np.zeros(len(unbound) + 1, np.int64)))
         return TermTexts(self._tags, kinds, *joined([part for part in parts if len(part[1]) > 1]))
 
+    @staticmethod
+    def _kinds_in(stored: StoredLiteralPart, literals: Ids) -> NDArray[np.int64]:
+        """The kind of TermTexts of those of some literals, ascending, that are in a part."""
+        ends = [stored.part.first, stored.strings_end, stored.part.end]
+        _, strings, others, _ = np.split(literals, np.searchsorted(literals, ends))
+        numbers = np.asarray(stored.kind_of)[others - np.uint32(stored.strings_end)].astype(np.int64)
+        return np.concatenate([np.full(len(strings), STRING_KIND), numbers + len(PLAIN_TAGS)])
+
     @cached_property
     def _tags(self) -> tuple[str, ...]:
-        return *PLAIN_TAGS, *map(self._kinds.string, range(len(self._kinds)))
+        return *PLAIN_TAGS, *map(self.kinds.string, range(len(self.kinds)))
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
         return np.array([self.id_of(term) for term in terms], np.int64)
@@ -180,32 +197,15 @@ class StoredTerms:
     def _find_literal(self, literal: Literal) -> int:
         if getattr(literal, "direction", None) is not None:
             return -1
-        segment, value, _ = literal_key(literal)
-        first, end = self.segments[SEGMENTS[segment]]
-        first, end = first - self.n_nodes, end - self.n_nodes
-        if first == end:
-            return -1
-        if segment >= FIRST_VALUED:
-            shift = self._first_value - self.n_nodes
-            first, end = self._equal(self._values_view, value, first - shift, end - shift)
-            first, end = first + shift, end + shift
-        if segment > 0:
-            tag = literal.datatype.value if literal.language is None else f"@{literal.language}"
-            kind = self._kinds.find(tag.encode(), 0, len(self._kinds))
-            strings = self._strings
-            first, end = self._equal(self._kind_of, kind, first - strings, end - strings)
-            first, end = first + strings, end + strings
-        place = self.literals.find(literal.value.encode(), first, end)
-        return place if place < 0 else place + self.n_nodes
+        found = self.base.find(literal)
+        if found < 0 and self.tail is not None:
+            found = self.tail.find(literal)
+        return -1 if found >= 0 and len(self.gone) and self.is_gone(found) else found
 
-    @staticmethod
-    def _equal(sorted_values: Any, value: float, first: int, end: int) -> tuple[int, int]:
-        first = bisect_left(sorted_values, value, first, end)
-        if first == end or sorted_values[first] != value:
-            return first, first
-        if first + 1 == end or sorted_values[first + 1] != value:
-            return first, first + 1
-        return first, bisect_right(sorted_values, value, first, end)
+    def is_gone(self, i: int) -> bool:
+        """Whether no triple has a literal any more."""
+        place = int(self.gone.searchsorted(np.uint32(i)))
+        return place < len(self.gone) and int(self.gone[place]) == i
 
     def _other_nodes(self, places: Sequence[int]) -> list[Node]:
         """The nodes at some places among those that are no entities."""
@@ -215,18 +215,29 @@ class StoredTerms:
     def _tags_of_others(self, places: Sequence[int]) -> list[str]:
         return [BLANK_TAG if i < self._others_blank else IRI_TAG for i in places]
 
-    def _tags_of(self, places: Sequence[int]) -> list[str]:
-        """The tags of the literals at some places."""
-        strings, kind_of, tags = self._strings, self._kind_of, self._tags
-        first = len(PLAIN_TAGS)
-        return [XSD_STRING.value if i < strings else tags[first + kind_of[i - strings]] for i in places]
+    def _texts_of(self, literals: Sequence[int]) -> list[str]:
+        n_nodes = self.n_nodes
+        return self.literals.strings([i - n_nodes for i in literals])
 
-    def _literals(self, places: Sequence[int]) -> list[Literal]:
-        """The literals at some places."""
-        strings, kind_of, makers = self._strings, self._kind_of, self._makers
+    def _kinds_of(self, literals: Sequence[int]) -> list[int]:
+        """The number of the language or datatype of each literal; -1 for a plain string."""
+        tail = self.tail
+        if tail is None or max(literals, default=0) < tail.part.first:
+            end, kind_of = self.base.strings_end, self.base.kind_of
+            return [-1 if i < end else kind_of[i - end] for i in literals]
+        first = tail.part.first
+        return [(self.base if i < first else tail).kind(i) for i in literals]
+
+    def _tags_of(self, literals: Sequence[int]) -> list[str]:
+        """The tags of some literals."""
+        tags, first = self._tags, len(PLAIN_TAGS)
+        return [XSD_STRING.value if kind < 0 else tags[first + kind] for kind in self._kinds_of(literals)]
+
+    def _literals(self, literals: Sequence[int]) -> list[Literal]:
+        makers = self._makers
         return [
-            Literal(text) if i < strings else makers[kind_of[i - strings]](text)
-            for i, text in zip(places, self.literals.strings(places), strict=True)
+            Literal(text) if kind < 0 else makers[kind](text)
+            for kind, text in zip(self._kinds_of(literals), self._texts_of(literals), strict=True)
         ]
 
     @cached_property
@@ -237,6 +248,11 @@ class StoredTerms:
             partial(Literal, language=tag[1:]) if tag.startswith("@") else partial(Literal, datatype=NamedNode(tag))
             for tag in tags
         ]
+
+
+def _segments(bounds: Sequence[Sequence[int]]) -> dict[str, tuple[int, int]]:
+    """The segments of a part, as the header has them."""
+    return {name: (int(first), int(end)) for name, (first, end) in zip(SEGMENTS, bounds, strict=True)}
 
 
 def _tagged_nodes(texts: list[str]) -> TaggedTexts:
@@ -255,6 +271,7 @@ class StoredPredicates(Mapping[str, PredicateColumns]):
         self._places: Array = reader.array("predicates.places")
         self._keys, self._offsets = reader.array("keys"), reader.array("offsets")
         self._targets = [reader.array(f"{direction}.targets") for direction in DIRECTIONS]
+        self._triples: Array | None = reader.array(TRIPLES) if reader.has(TRIPLES) else None
         self._made: dict[str, PredicateColumns] = {}
 
     @property
@@ -263,7 +280,18 @@ class StoredPredicates(Mapping[str, PredicateColumns]):
 
     @property
     def triples(self) -> int:
+        """Triples of all predicates."""
+        return int(self._places[-1, 0] if self._triples is None else self._triples.sum())
+
+    @property
+    def end(self) -> int:
+        """The place behind the last target."""
         return int(self._places[-1, 0])
+
+    def places(self, iri: str) -> list[int] | None:
+        """The places of a predicate, int[PLACES]; None for one without a triple."""
+        number = self._names.find(iri.encode("utf-8", "surrogatepass"), 0, len(self._names))
+        return None if number < 0 else [int(place) for place in self._places[number]]
 
     def __len__(self) -> int:
         return len(self._names)
@@ -281,9 +309,10 @@ class StoredPredicates(Mapping[str, PredicateColumns]):
         return predicate
 
     def _predicate(self, number: int) -> PredicateColumns:
-        begin, end = self._places[number : number + 2].tolist()
+        begin, after = self._places[number : number + 2].tolist()
+        end = after[0] if self._triples is None else begin[0] + int(self._triples[number])
         forward, backward = (
-            self._adjacency(begin[1 + 3 * i : 4 + 3 * i], targets[begin[0] : end[0]])
+            self._adjacency(begin[1 + 3 * i : 4 + 3 * i], targets[begin[0] : end])
             for i, targets in enumerate(self._targets)
         )
         return PredicateColumns(forward, backward)
@@ -337,16 +366,29 @@ def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -
 
 def _fits(reader: MappedArrays, terms: StoredTerms, predicates: StoredPredicates) -> bool:
     """Whether the lengths of the arrays agree; opening has compared them with the sizes of the files."""
-    n_literals = terms.n_terms - terms.n_nodes
-    ends = [terms.n_nodes, *(place for pair in terms.segments.values() for place in pair), terms.n_terms]
+    n_literals, base, tail = terms.n_terms - terms.n_nodes, terms.base, terms.tail
+    ends = [terms.n_nodes, *(place for part in terms.parts for pair in part.segments.values() for place in pair)]
     lengths = {name: int(declared["shape"][0]) for name, declared in reader.about("arrays").items()}
     return (
         terms.n_entities <= terms.n_nodes <= terms.n_terms <= _UNBOUND
-        and ends == sorted(ends)
+        and [*ends, terms.n_terms] == sorted([*ends, terms.n_terms])
+        and terms.parts[-1].end == terms.n_terms
         and len(terms.literals) == n_literals
-        and lengths["literals.values"] in (n_literals, terms.n_terms - terms.segments[SEGMENTS[FIRST_VALUED]][0])
-        and lengths["literals.kinds"] == n_literals - (terms.segments["string"][1] - terms.n_nodes)
+        and lengths["literals.values"] in (base.part.end - terms.n_nodes, _valued(base.part))
+        and lengths["literals.kinds"] == base.part.end - base.strings_end
+        and (tail is None or [lengths[name] for name in TAIL_ARRAYS] == _tail_lengths(tail))
         and lengths["others.offsets"] - 1 == terms.n_nodes - terms.n_entities
         and predicates.shape == (lengths["predicates.offsets"], PLACES)
-        and all(lengths[f"{direction}.targets"] == predicates.triples for direction in DIRECTIONS)
+        and lengths.get(TRIPLES, predicates.shape[0] - 1) == predicates.shape[0] - 1
+        and all(lengths[f"{direction}.targets"] == predicates.end for direction in DIRECTIONS)
     )
+
+
+def _valued(part: LiteralPart) -> int:
+    """The literals of the segments with values."""
+    return part.end - part.segments[SEGMENTS[FIRST_VALUED]][0]
+
+
+def _tail_lengths(tail: StoredLiteralPart) -> list[int]:
+    part = tail.part
+    return [_valued(part), part.end - tail.strings_end, part.end - part.first]

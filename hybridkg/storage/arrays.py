@@ -243,7 +243,8 @@ class MappedArrays:
         if not isinstance(header, dict) or header.get("format") != layout.format:
             raise CorruptError(f"{self._name!r} is not the header of a {layout.what}", place=str(path))
         if header.get("version") not in (layout.version, *layout.earlier):
-            readable = " and ".join(map(str, (*layout.earlier, layout.version)))
+            *earlier, last = map(str, (*layout.earlier, layout.version))
+            readable = f"{', '.join(earlier)} and {last}" if earlier else last
             raise CorruptError(
                 f"{layout.what} of version {header.get('version')!r}; this hybridkg reads {readable}",
                 hint="index again",

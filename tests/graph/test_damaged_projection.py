@@ -69,7 +69,7 @@ def test_doctor_names_a_projection_of_another_version(copied):
     (folder / "projection.json").write_text(json.dumps({**header, "version": 1}))
     reseal(folder.parent, "projection/projection.json")
     told = run("doctor", kb)
-    assert "projection of the graph of version 1; this hybridkg reads 2 and 3; queries are slower" in told
+    assert "projection of the graph of version 1; this hybridkg reads 2, 3 and 4; queries are slower" in told
     run("index", kb)
     assert "✓ projection" in run("doctor", kb)
 

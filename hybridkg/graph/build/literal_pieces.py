@@ -8,6 +8,7 @@ followed by a cut of before leaves all pieces behind it as they were, and a buil
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,17 +106,22 @@ class LiteralPieces:
             self._write()
 
     def _write(self) -> None:
-        lengths = np.concatenate([own for _, own in self._parts])
-        offsets = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        size = int(offsets[-1])
-        stream = self._out.stream(piece_name(len(self.sizes)), np.uint8)
-        stream.append(offsets.astype(smallest_unsigned(size)).view(np.uint8))
-        for text, _ in self._parts:
-            stream.append(text)
-        stream.close()
-        self.sizes.append((len(lengths), size))
+        texts, lengths = [text for text, _ in self._parts], np.concatenate([own for _, own in self._parts])
+        self.sizes.append(write_piece(self._out, len(self.sizes), texts, lengths))
         self._parts, self._size = [], 0
+
+
+def write_piece(out: Writer, number: int, texts: Iterable[NDArray[np.uint8]], lengths: I64) -> tuple[int, int]:
+    """Writes a piece of forms, given as their bytes in parts and the length of each; returns their number and bytes."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    size = int(offsets[-1])
+    stream = out.stream(piece_name(number), np.uint8)
+    stream.append(offsets.astype(smallest_unsigned(size)).view(np.uint8))
+    for text in texts:
+        stream.append(text)
+    stream.close()
+    return len(lengths), size
 
 
 def check_piece(literals: StoredLiterals, number: int) -> None:

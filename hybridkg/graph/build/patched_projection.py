@@ -1,8 +1,9 @@
 """The next projection from the earlier one and a change: nothing but the changed triples is sorted or read again.
 
-The files have the bytes of a build from scratch (tests/graph/build/test_patched_projection.py). The ids of a predicate
-whose triples have not changed are renumbered, which keeps their order; the pairs of the others are merged with the new
-ones. The memory is that of the largest predicate.
+Where it can, a commit writes what differs from the base alone (projection_tail.py). Otherwise the files have the bytes
+of a build from scratch (tests/graph/build/test_patched_projection.py): the ids of a predicate whose triples have not
+changed are renumbered, which keeps their order; the pairs of the others are merged with the new ones. The memory is
+that of the largest predicate.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_directions
+from hybridkg.graph.build.adjacency_edits import PatchMismatchError
+from hybridkg.graph.build.projection_tail import ProjectionTail
 from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
 from hybridkg.graph.columns import Adjacency, PredicateColumns
@@ -28,10 +31,6 @@ from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
 Pairs = NDArray[np.uint64]
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-
-
-class PatchMismatchError(Exception):
-    """The earlier projection does not have a triple that the change removes; the caller builds from scratch."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,11 @@ def patch_projection(
     reader = MappedArrays(LAYOUT, previous)
     folder.mkdir()
     out = Writer(LAYOUT, folder)
+    stored = StoredTerms(reader, before)
+    tail = ProjectionTail.of(reader, stored, after, entity_ids, (change.added, change.removed), occurs)
+    if tail is not None:
+        out.finish(tail.write(out))
+        return True
     terms = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
     ids = terms.write(out)
     triples = _Adjacencies(reader, before, ids, change).write(out)

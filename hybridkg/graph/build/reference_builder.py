@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
-from hybridkg.graph.literal_order import SEGMENTS, literal_key
+from hybridkg.graph.columns import Adjacency, LiteralPart, PredicateColumns, ProjectionColumns
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, LiteralKey, literal_key
 from hybridkg.interfaces.graph_index import UNBOUND, Ids
 from hybridkg.rdf.term_texts import TaggedTexts, TermTexts, tagged
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Node, Term, Triple
 
 
 class ListedTerms:
-    """A TermTable over Python lists: entities in id order, other nodes and canonical literals in any order."""
+    """A TermTable over Python lists: entities in id order, other nodes and canonical literals in any order.
 
-    def __init__(self, entities: Sequence[Node], others: Iterable[Node], literals: Iterable[Literal]):
-        rest = sorted(set(others) - set(entities), key=_node_key)
-        keyed = sorted((literal_key(literal), literal) for literal in set(literals))
-        self._terms: list[Term] = [*entities, *rest, *(literal for _, literal in keyed)]
+    `late` says which literals are a tail; without it there is none.
+    """
+
+    def __init__(
+        self,
+        entities: Sequence[Node],
+        others: Iterable[Node],
+        literals: Iterable[Literal],
+        late: Callable[[Literal], bool] | None = None,
+    ):
+        rest, keyed = (
+            sorted(set(others) - set(entities), key=_node_key),
+            sorted((literal_key(literal), literal) for literal in set(literals)),
+        )
+        self.n_entities, self.n_nodes = len(entities), len(entities) + len(rest)
+        base = [pair for pair in keyed if late is None or not late(pair[1])]
+        self.parts: tuple[LiteralPart, ...] = (_part(base, self.n_nodes),)
+        self._terms: list[Term] = [*entities, *rest, *(literal for _, literal in base)]
+        if late is not None:
+            tail = [pair for pair in keyed if late(pair[1])]
+            before = [self.n_nodes + bisect_left(base, pair) for pair in tail]
+            self.parts += (_part(tail, len(self._terms), np.array(before, np.uint32)),)
+            self._terms += [literal for _, literal in tail]
         self._ids = {term: i for i, term in enumerate(self._terms)}
-        self.n_entities, self.n_nodes, self.n_terms = len(entities), len(entities) + len(rest), len(self._terms)
-        self._values = np.array([key[1] for key, _ in keyed], np.float64)
-        counts = [sum(key[0] == number for key, _ in keyed) for number in range(len(SEGMENTS))]
-        ends = [self.n_nodes + sum(counts[: number + 1]) for number in range(len(SEGMENTS))]
-        self.segments: Mapping[str, tuple[int, int]] = {
-            name: (end - count, end) for name, end, count in zip(SEGMENTS, ends, counts, strict=True)
-        }
+        self.n_terms = len(self._terms)
+        self.gone: Ids = np.zeros(0, np.uint32)
 
     def lexical(self, first: int, end: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
@@ -51,10 +66,6 @@ class ListedTerms:
         texts = [term.value.encode() for term in self._terms[first:end] if isinstance(term, Literal)]
         return np.array([len(text) for text in texts], np.int64)
 
-    def values(self, segment: str) -> NDArray[np.float64]:
-        first, end = self.segments[segment]
-        return self._values[first - self.n_nodes : end - self.n_nodes]
-
     def terms(self, ids: Ids) -> list[Term | None]:
         return [None if i == UNBOUND else self._terms[i] for i in ids.tolist()]
 
@@ -73,12 +84,24 @@ class ListedTerms:
         return self._ids.get(term, -1)
 
 
-def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> ProjectionColumns:
+def _part(keyed: Sequence[tuple[LiteralKey, Literal]], first: int, before: Ids | None = None) -> LiteralPart:
+    """Sorted literals with ids from `first` on."""
+    counts = [sum(key[0] == number for key, _ in keyed) for number in range(len(SEGMENTS))]
+    ends = [first + sum(counts[: number + 1]) for number in range(len(SEGMENTS))]
+    segments = {name: (end - count, end) for name, end, count in zip(SEGMENTS, ends, counts, strict=True)}
+    values = np.array([key[1] for key, _ in keyed if key[0] >= FIRST_VALUED], np.float64)
+    return LiteralPart(segments, values, before)
+
+
+def columns_of(
+    triples: Iterable[Triple], entities: Sequence[Node] = (), late: Callable[[Literal], bool] | None = None
+) -> ProjectionColumns:
     """The projection of triples, with or without duplicates.
 
     Args:
         triples: in the store's canonical form.
         entities: the nodes with the first ids, in term order, including those without triples.
+        late: which literals are a tail; None for a projection without one.
 
     >>> a, p, b = (NamedNode(f"e:{x}") for x in "apb")
     >>> columns = columns_of([Triple(a, p, b), Triple(a, p, Literal("x"))])
@@ -89,7 +112,7 @@ def columns_of(triples: Iterable[Triple], entities: Sequence[Node] = ()) -> Proj
     projected = sorted({t for t in triples if _is_projected(t.object)}, key=str)
     omitted = frozenset(t.predicate.value for t in triples if not _is_projected(t.object))
     nodes = [term for t in projected for term in (t.subject, t.object) if isinstance(term, NamedNode | BlankNode)]
-    table = ListedTerms(entities, nodes, (t.object for t in projected if isinstance(t.object, Literal)))
+    table = ListedTerms(entities, nodes, (t.object for t in projected if isinstance(t.object, Literal)), late)
     predicates = {}
     for iri, group in groupby(sorted(projected, key=lambda t: t.predicate.value), key=lambda t: t.predicate.value):
         of_predicate = list(group)

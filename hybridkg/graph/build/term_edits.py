@@ -6,10 +6,9 @@ entities and the other nodes.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,8 @@ from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.literal_pieces import LiteralPieces, check_piece
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
 from hybridkg.graph.build.numbering import write_strings
-from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, LiteralKey, literal_key
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
+from hybridkg.graph.stored_literal_part import tag_of
 from hybridkg.graph.stored_literals import PIECES
 from hybridkg.graph.stored_projection import StoredTerms
 from hybridkg.graph.stored_strings import StoredStrings
@@ -81,8 +81,8 @@ class TermEdits:
     ):
         self._reader, self._old, self._after, self._entity_ids = reader, StoredTerms(reader, before), after, entity_ids
         self._others = StoredStrings(reader.array("others.text"), reader.array("others.offsets"))
-        self._literals = self._old.literals
-        self._kinds = StoredStrings(reader.array("kinds.text"), reader.array("kinds.offsets"))
+        self._literals, self._base = self._old.literals, self._old.base
+        self._kinds = self._old.kinds
         self._blank = int(reader.about("other_blank_nodes"))
         added, gone = dict.fromkeys(added), [term for term in dict.fromkeys(removed) if not occurs(term)]
         lost = before.nodes(np.flatnonzero(entity_ids < 0).astype(np.uint32))
@@ -121,32 +121,29 @@ class TermEdits:
     # --- literals -----------------------------------------------------------------------
 
     def _edit_literals(self, added: Iterable[Term], gone: Iterable[Term]) -> None:
-        old, n_nodes = self._old, self._old.n_nodes
-        leaving = sorted(old.id_of(term) - n_nodes for term in gone if isinstance(term, Literal))
-        new = [term for term in added if isinstance(term, Literal) and old.id_of(term) < 0]
+        old, base, n_nodes = self._old, self._base, self._old.n_nodes
+        without = {term for term in gone if isinstance(term, Literal)}
+        wanted = dict.fromkeys(term for term in added if isinstance(term, Literal))
+        leaving = {*old.gone.tolist(), *(base.find(term) for term in without)}
+        leaving -= {-1, *(base.find(term) for term in wanted)}
+        kept = dict.fromkeys(term for term in self._tail_literals() if term not in without)
+        new = [*kept, *(term for term in wanted if term not in kept and base.find(term) < 0)]
         self._new_literals = sorted(new, key=literal_key)
         self._keys = [literal_key(literal) for literal in self._new_literals]
-        places = [
-            self._literal_place(key, literal) for key, literal in zip(self._keys, self._new_literals, strict=True)
-        ]
-        self._literal_edit = ArrayEdit(len(self._literals), _array(leaving), _array(places))
+        places = [base.place(literal) - n_nodes for literal in self._new_literals]
+        self._literal_edit = ArrayEdit(self._n_base, _array(sorted(leaving)) - n_nodes, _array(places))
 
-    def _literal_place(self, key: LiteralKey, literal: Literal) -> int:
-        """The place of a new literal among the earlier ones: by segment, value, kind and text."""
-        segment, value, _ = key
-        n_nodes, strings = self._old.n_nodes, self._old.segments["string"][1] - self._old.n_nodes
-        first, end = (place - n_nodes for place in self._old.segments[SEGMENTS[segment]])
-        if segment >= FIRST_VALUED:
-            values, begin = self._old.values(SEGMENTS[segment]), first
-            first, end = (begin + int(values.searchsorted(value, side)) for side in ("left", "right"))
-        if segment > 0:
-            kind_of, tag = self._reader.array("literals.kinds").data, _tag(literal)
-            kind = self._kinds.place(tag, 0, len(self._kinds))
-            first, end = first - strings, end - strings
-            is_known = self._kinds.find(tag, 0, len(self._kinds)) >= 0
-            low = bisect_left(kind_of, kind, first, end)
-            first, end = low + strings, (bisect_right(kind_of, kind, first, end) if is_known else low) + strings
-        return self._literals.place(literal.value.encode(), first, end)
+    @property
+    def _n_base(self) -> int:
+        """Literals of the earlier base."""
+        return self._base.part.end - self._old.n_nodes
+
+    def _tail_literals(self) -> list[Literal]:
+        """The literals of the earlier tail, by id."""
+        tail = self._old.tail
+        if tail is None:
+            return []
+        return cast(list[Literal], self._old.terms(np.arange(tail.part.first, tail.part.end, dtype=np.uint32)))
 
     # --- the next table -----------------------------------------------------------------
 
@@ -177,9 +174,8 @@ class TermEdits:
         """Writes the pieces in which a form has gone or is new; returns the sizes of all of them."""
         pieces, literals, edit = LiteralPieces(out), self._literals, self._literal_edit
         forms = [one.value.encode() for one in self._new_literals]
-        for number, first, end in list(literals.runs(MAX_COPIED)) or [
-            (0, 0, 0)
-        ]:  # where there are none, new ones enter
+        runs = [run for run in literals.runs(MAX_COPIED) if run[2] <= self._n_base]
+        for number, first, end in runs or [(0, 0, 0)]:  # where there are none, new ones enter
             gone, new = (
                 slice(*places.searchsorted([first, end if end < edit.size else end + 1]).tolist())
                 for places in (edit.removed, edit.inserted)
@@ -198,11 +194,11 @@ class TermEdits:
 
     def _write_values(self, out: Writer) -> None:
         """Writes the values of the literals that are no strings."""
-        first = self._old.segments[SEGMENTS[FIRST_VALUED]][0] - self._old.n_nodes
+        first = self._base.part.segments[SEGMENTS[FIRST_VALUED]][0] - self._old.n_nodes
         strings = sum(key[0] < FIRST_VALUED for key in self._keys)
         own = _behind(self._literal_edit, first, strings)
-        values = np.concatenate([self._old.values(name) for name in SEGMENTS[FIRST_VALUED:]])
-        out.write("literals.values", own.apply(values, np.array([key[1] for key in self._keys[strings:]])))
+        values = own.apply(self._base.part.numbers, np.array([key[1] for key in self._keys[strings:]]))
+        out.write("literals.values", values)
 
     def _write_edited(
         self, out: Writer, name: str, strings: StoredStrings, edit: ArrayEdit, new: Sequence[bytes]
@@ -215,7 +211,7 @@ class TermEdits:
         n_nodes = n_entities + self._node_edit.new_size
         segments, first = [], n_nodes
         for number, name in enumerate(SEGMENTS):
-            begin, end = (place - self._old.n_nodes for place in self._old.segments[name])
+            begin, end = (place - self._old.n_nodes for place in self._base.part.segments[name])
             gone = np.searchsorted(edit.removed, [begin, end])
             size = end - begin - int(gone[1] - gone[0]) + sum(key[0] == number for key in self._keys)
             segments.append([first, first + size])
@@ -231,11 +227,11 @@ class TermEdits:
     def _write_kinds(self, out: Writer) -> None:
         """Writes the languages and datatypes that occur, and that of each literal."""
         old_kinds = self._reader.array("literals.kinds")
-        strings = self._old.segments["string"][1] - self._old.n_nodes
+        strings = self._base.strings_end - self._old.n_nodes
         new_strings = sum(key[0] == 0 for key in self._keys)
         names = [self._kinds.string(i).encode() for i in range(len(self._kinds))]
         own = _behind(self._literal_edit, strings, new_strings)
-        tags = [_tag(literal) for literal in self._new_literals[new_strings:]]
+        tags = [tag_of(literal) for literal in self._new_literals[new_strings:]]
         counts = np.bincount(old_kinds, minlength=len(names)) - np.bincount(
             old_kinds[own.removed], minlength=len(names)
         )
@@ -249,12 +245,17 @@ class TermEdits:
     def _ids(self, about: dict[str, Any]) -> tuple[Ids, NDArray[np.bool_], Callable[[Term], int]]:
         old, after, n_entities, n_nodes = self._old, self._after, about["n_entities"], about["n_nodes"]
         others, literals = _ids_from(n_entities, self._node_edit), _ids_from(n_nodes, self._literal_edit)
-        of_old = np.concatenate([self._entity_ids, others, literals])
+        tail = self._tail_literals()
+        of_old = np.concatenate([self._entity_ids, others, literals, np.full(len(tail), -1)])
         entered: dict[Term, int] = dict(
             zip(self._new_nodes, (self._node_edit.new_places() + n_entities).tolist(), strict=True)
         )
         entered |= dict(zip(self._new_literals, (self._literal_edit.new_places() + n_nodes).tolist(), strict=True))
         moved = np.zeros(len(of_old), bool)
+        if tail:
+            first = len(of_old) - len(tail)
+            of_old[first:] = [entered.get(literal, -1) for literal in tail]
+            moved[first:] = True
         for node in self._to_entities:
             place = old.n_entities + self._other(node)
             of_old[place], moved[place] = after.find(node), True
@@ -267,7 +268,7 @@ class TermEdits:
                 return entity
             if term in entered:
                 return entered[term]
-            place = old.id_of(term)
+            place = self._base.find(term) if isinstance(term, Literal) else old.id_of(term)
             return -1 if place < 0 else int(of_old[place])
 
         return of_old, moved, id_of
@@ -285,11 +286,6 @@ def _ids_from(first: int, edit: ArrayEdit) -> Ids:
     ids += first
     ids[edit.removed] = -1
     return ids
-
-
-def _tag(literal: Literal) -> bytes:
-    """The name of the language or datatype of a literal, as `kinds.text` has it."""
-    return (literal.datatype.value if literal.language is None else f"@{literal.language}").encode()
 
 
 def _array(places: Sequence[int]) -> Ids:

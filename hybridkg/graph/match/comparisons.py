@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from functools import reduce
 from math import isfinite
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.graph.columns import TermTable
+from hybridkg.graph.columns import LiteralPart, TermTable
 from hybridkg.graph.literal_order import SEGMENTS, literal_key
 from hybridkg.graph.match.conditions import NOTHING, Decide, IdTest, Order
 from hybridkg.graph.match.ids import IdRanges
@@ -66,7 +68,7 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
     if op not in OPERATORS or not isinstance(constant, Literal | NamedNode):
         return None
     everything = IdRanges.one(0, table.n_terms)
-    other = IdRanges.one(*table.segments["other"])
+    other = IdRanges.of([part.segments["other"] for part in table.parts])
     if isinstance(constant, NamedNode):
         own = table.id_of(constant)
         same = IdRanges(((own, own + 1),)) if own >= 0 else IdRanges(())
@@ -83,13 +85,10 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
     else:
         family = FAMILIES[name]
         about = _BY_KIND[name.split()[0]]
-        orders = [about(constant, value, table, segment) for segment in family]
-        order = orders[0]
-        if len(orders) > 1:
-            order = Order(*(a | b for a, b in zip(_parts(order), _parts(orders[1]), strict=True)))
-    mine = IdRanges.of([table.segments[segment] for segment in family])
+        order = reduce(or_, (about(constant, value, table, p, segment) for segment in family for p in table.parts))
+    mine = IdRanges.of([part.segments[segment] for segment in family for part in table.parts])
     if name == "language":  # other languages are unequal and not comparable
-        mine = IdRanges.of([strings.language(constant.language or "")])
+        mine = IdRanges.of(strings.language(constant.language or ""))
     if name == "boolean" and op in ("<", ">", "<=", ">="):
         order = Order(IdRanges(()), order.equal, IdRanges(()))
         mine = order.equal
@@ -100,22 +99,18 @@ def comparison(op: str, constant: Term, table: TermTable, strings: TermStrings, 
     return IdTest(sure, doubt, decide, doubt)
 
 
-def _parts(order: Order) -> tuple[IdRanges, IdRanges, IdRanges]:
-    return order.below, order.equal, order.above
-
-
-def _around(table: TermTable, segment: str, low: float, high: float) -> tuple[int, int, int, int]:
+def _around(part: LiteralPart, segment: str, low: float, high: float) -> tuple[int, int, int, int]:
     """(first id, first id with a value of at least low, first with one above high, end)."""
-    first, end = table.segments[segment]
-    values = table.values(segment)
+    first, end = part.segments[segment]
+    values = part.values(segment)
     return first, first + int(values.searchsorted(low)), first + int(values.searchsorted(high, side="right")), end
 
 
-def _number(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
+def _number(constant: Literal, value: float, table: TermTable, part: LiteralPart, segment: str) -> Order:
     is_finite = isfinite(value)
     step = max(abs(value) * NUMBER_STEP, SUBNORMAL_STEP) if is_finite else 0.0
-    first, end = table.segments[segment]
-    low, same, after, high = (first + place for place in _places(table.values(segment), value, step))
+    first, end = part.segments[segment]
+    low, same, after, high = (first + place for place in _places(part.values(segment), value, step))
     equal = NOTHING
     if len(constant.value) <= SHORT and (not is_finite or _is_float(value)):
         # A short lexical form of a float32 value denotes the same value in every datatype.
@@ -146,23 +141,23 @@ def _short(table: TermTable, first: int, end: int) -> list[tuple[int, int]]:
     return [(place, place + 1) for place, length in enumerate(lengths, first) if length <= SHORT]
 
 
-def _boolean(_: Literal, value: float, table: TermTable, segment: str) -> Order:
-    first, low, high, end = _around(table, segment, value, value)
+def _boolean(_: Literal, value: float, _table: TermTable, part: LiteralPart, segment: str) -> Order:
+    first, low, high, end = _around(part, segment, value, value)
     return Order(IdRanges.of([(first, low)]), IdRanges.of([(low, high)]), IdRanges.of([(high, end)]))
 
 
-def _date(constant: Literal, value: float, table: TermTable, segment: str) -> Order:
+def _date(constant: Literal, value: float, _table: TermTable, part: LiteralPart, segment: str) -> Order:
     own = SEGMENTS[literal_key(constant)[0]] == segment
     step = 0.001 if own else ZONES
-    first, low, high, end = _around(table, segment, value - step, value + step)
+    first, low, high, end = _around(part, segment, value - step, value + step)
     equal = IdRanges(())
     if own and (segment.startswith("date ") or segment == "date" or abs(value) < EXACT_SECONDS):
-        _, same, after, _ = _around(table, segment, value, value)
+        _, same, after, _ = _around(part, segment, value, value)
         equal = IdRanges.of([(same, after)])
     return Order(IdRanges.of([(first, low)]), equal, IdRanges.of([(high, end)]))
 
 
-_BY_KIND: dict[str, Callable[[Literal, float, TermTable, str], Order]] = {
+_BY_KIND: dict[str, Callable[[Literal, float, TermTable, LiteralPart, str], Order]] = {
     "number": _number,
     "boolean": _boolean,
     "datetime": _date,

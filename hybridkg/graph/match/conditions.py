@@ -109,6 +109,9 @@ class Order:
     equal: IdRanges
     above: IdRanges
 
+    def __or__(self, other: Order) -> Order:
+        return Order(self.below | other.below, self.equal | other.equal, self.above | other.above)
+
     def true(self, op: str) -> IdRanges:
         """The ids that pass `value op constant` for sure."""
         match op:

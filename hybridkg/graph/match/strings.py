@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cache, cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -38,28 +39,31 @@ def _signs(wanted: int, upper: bool) -> tuple[str, ...]:
 
 
 class TermStrings:
-    """The segments "string" and "language" of a term table."""
+    """The segments "string" and "language" of each part of a term table."""
 
     def __init__(self, table: TermTable):
         self._table = table
-        self.plain: tuple[int, int] = table.segments["string"]
-        self.tagged: tuple[int, int] = table.segments["language"]
+        self._plain, self._tagged, self._other = (
+            [part.segments[name] for part in table.parts] for name in ("string", "language", "other")
+        )
 
     @cached_property
-    def languages(self) -> dict[str, tuple[int, int]]:
-        """The ids first..end (exclusive) of each language tag."""
-        runs: dict[str, tuple[int, int]] = {}
-        at, end = self.tagged
-        while at < end:
-            language = self._language_of(at)
-            low, high = at, end  # low is in the run, high is not
-            while high - low > 1:
-                middle = (low + high) // 2
-                if self._language_of(middle) == language:
-                    low = middle
-                else:
-                    high = middle
-            runs[language], at = (at, high), high
+    def languages(self) -> dict[str, list[tuple[int, int]]]:
+        """The ids first..end (exclusive) of each language tag, in each part that has it."""
+        runs: dict[str, list[tuple[int, int]]] = {}
+        for begin, end in self._tagged:
+            at = begin
+            while at < end:
+                language = self._language_of(at)
+                low, high = at, end  # low is in the run, high is not
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    if self._language_of(middle) == language:
+                        low = middle
+                    else:
+                        high = middle
+                runs.setdefault(language, []).append((at, high))
+                at = high
         return runs
 
     def _language_of(self, i: int) -> str:
@@ -67,14 +71,14 @@ class TermStrings:
         assert isinstance(term, Literal)
         return term.language or ""
 
-    def language(self, tag: str) -> tuple[int, int]:
-        return self.languages.get(tag, (self.tagged[0], self.tagged[0]))
+    def language(self, tag: str) -> list[tuple[int, int]]:
+        return self.languages.get(tag, [])
 
     def _runs(self, argument: Literal) -> list[tuple[int, int]]:
         """The id ranges of the strings that are compatible with an argument (SPARQL 1.1 section 17.4.3.1.2)."""
         if argument.language is not None:
-            return [self.language(argument.language)]
-        return [self.plain, *self.languages.values()]
+            return self.language(argument.language)
+        return [*self._plain, *chain.from_iterable(self.languages.values())]
 
     def text(self, i: int) -> bytes:
         return self._table.lexical(i, i + 1)[0].tobytes()
@@ -84,11 +88,15 @@ class TermStrings:
 
     def order(self, constant: Literal) -> Order:
         """The strings of the constant's kind below, equal to, and above it."""
-        run = self.plain if constant.language is None else self.language(constant.language)
         text = constant.value.encode()
-        at = self.place(text, run)
-        after = at + int(at < run[1] and self.text(at) == text)
-        return Order(IdRanges.of([(run[0], at)]), IdRanges.of([(at, after)]), IdRanges.of([(after, run[1])]))
+        below, equal, above = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int]]()
+        for run in self._plain if constant.language is None else self.language(constant.language):
+            at = self.place(text, run)
+            after = at + int(at < run[1] and self.text(at) == text)
+            below.append((run[0], at))
+            equal.append((at, after))
+            above.append((after, run[1]))
+        return Order(IdRanges.of(below), IdRanges.of(equal), IdRanges.of(above))
 
     def cased(self, upper: bool, op: str, constant: Literal, decide: Decide) -> IdTest:
         """The strings whose upper or lower case compares so with a constant of ASCII.
@@ -100,9 +108,10 @@ class TermStrings:
         """
         wanted = constant.value.encode()
         found: dict[str, list[tuple[int, int]]] = {"<": [], "=": [], ">": [], "": []}
-        self._compare_case(wanted, b"", self.plain, upper, found)
+        for run in self._plain:
+            self._compare_case(wanted, b"", run, upper, found)
         order = Order(*(IdRanges.of(found[sign]) for sign in "<=>"))
-        doubt = IdRanges.of([*found[""], self.tagged, self._table.segments["other"]])
+        doubt = IdRanges.of([*found[""], *self._tagged, *self._other])
         return IdTest(order.true(op), doubt, decide, doubt, of_strings=True)
 
     def _compare_case(
@@ -145,17 +154,20 @@ class TermStrings:
         if function not in FUNCTIONS or getattr(argument, "direction", None) is not None:
             return None
         runs, text = self._runs(argument), argument.value.encode()
-        other = IdRanges.of([self._table.segments["other"]])
+        other = IdRanges.of(self._other)
         if not text:
             return IdTest(IdRanges.of(runs), other, decide, other)
         if function == "STRSTARTS":
             starting = [(self.place(text, run), self.place(text + AFTER, run)) for run in runs]
             return IdTest(IdRanges.of(starting), other, decide, other)
-        last = self._table.segments["other"][0]
 
         def look(ids: Ids) -> Mask:
-            split = int(ids.searchsorted(np.uint32(last)))
-            return np.concatenate([self.search(ids[:split], text, function == "STRENDS"), decide(ids[split:])])
+            mask = other.holds(ids)
+            is_string = ~mask
+            if not is_string.all():
+                mask[mask] = decide(ids[mask])
+            mask[is_string] = self.search(ids[is_string], text, function == "STRENDS")
+            return mask
 
         return IdTest(IdRanges(()), IdRanges.of(runs) | other, look, other)
 

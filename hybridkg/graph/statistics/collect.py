@@ -12,12 +12,13 @@ import numpy as np
 from hybridkg.graph.statistics.catalog import MAX_FREQUENT, MAX_TERM_LENGTH, Others, Statistics
 from hybridkg.graph.statistics.grouping import MAX_MEMBERS, MAX_SETS, find_sets
 from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, most_frequent
+from hybridkg.graph.statistics.objects_in_order import ObjectsInOrder, objects_in_order
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
 
 if TYPE_CHECKING:
-    from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
+    from hybridkg.graph.columns import PredicateColumns, ProjectionColumns, TermTable
     from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
@@ -81,7 +82,7 @@ def collect(
         sets.others + sum(one.subjects for one in sets.sets),
         columns.terms.n_entities,
         columns.terms.n_nodes,
-        columns.terms.n_terms,
+        columns.terms.n_terms - len(columns.terms.gone),
         tuple(listed),
         Others(len(rare), sum(rare), max(rare, default=0)),
         classes,
@@ -92,20 +93,20 @@ def collect(
 
 
 def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> PredicateStatistics:
-    backward = predicate.backward
-    histograms = {}
+    objects = objects_in_order(predicate.backward, terms)
+    backward, histograms = objects.backward, {}
     for name in WITH_VALUES:
-        first, last = terms.segments[name]
-        if first < last and (buckets := equi_depth(backward, terms.values(name), first, last)):
+        first, last = objects.literals.segments[name]
+        if first < last and (buckets := equi_depth(backward, objects.literals.values(name), first, last)):
             histograms[name] = buckets
     frequent = most_frequent(backward, MAX_FREQUENT)
-    texts = map(_text, terms.terms(np.array([key for key, _ in frequent], np.uint32)))
+    texts = map(_text, terms.terms(objects.ids_of([key for key, _ in frequent])))
     return PredicateStatistics(
         iri,
         predicate.triples,
         len(predicate.forward.keys),
         len(backward.keys),
-        _kinds(backward, terms),
+        _kinds(objects, terms.n_nodes),
         degree_quantiles(predicate.forward),
         degree_quantiles(backward),
         histograms,
@@ -118,10 +119,10 @@ def _text(term: Term | None) -> str | None:
     return text if len(text) <= MAX_TERM_LENGTH else None
 
 
-def _kinds(backward: Adjacency, terms: TermTable) -> dict[str, int]:
+def _kinds(objects: ObjectsInOrder, n_nodes: int) -> dict[str, int]:
     """The triples by kind of their object, in id order, without zeros."""
-    kinds = {}
-    for name, (first, last) in {"node": (0, terms.n_nodes), **terms.segments}.items():
+    kinds, backward = {}, objects.backward
+    for name, (first, last) in {"node": (0, n_nodes), **objects.literals.segments}.items():
         begin, end = np.searchsorted(backward.keys, np.array([first, last], backward.keys.dtype)).tolist()
         if n := int(backward.offsets[end]) - int(backward.offsets[begin]):
             kinds[name] = n

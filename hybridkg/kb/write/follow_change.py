@@ -29,9 +29,10 @@ from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
+from hybridkg.graph.build.adjacency_edits import PatchMismatchError
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
-from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
+from hybridkg.graph.build.patched_projection import TripleChange, is_projected, patch_projection
 from hybridkg.graph.projected_triples import projected_triples
 from hybridkg.graph.statistics.catalog import PART, read_statistics, write_statistics
 from hybridkg.graph.statistics.collect import collect

@@ -30,8 +30,9 @@ from sampling import examples, sampled
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import term_edits
+from hybridkg.graph.build.adjacency_edits import PatchMismatchError
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
-from hybridkg.graph.build.patched_projection import PatchMismatchError, TripleChange, is_projected, patch_projection
+from hybridkg.graph.build.patched_projection import TripleChange, is_projected, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple

@@ -1,0 +1,94 @@
+"""Edits of one direction of a predicate: a few pairs leave, others enter, and nothing is sorted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import Adjacency
+from hybridkg.storage.array_edit import ArrayEdit
+
+I64 = NDArray[np.int64]
+Pairs = NDArray[np.uint64]
+
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+class PatchMismatchError(Exception):
+    """The earlier projection does not have a triple that the change removes; the caller builds from scratch."""
+
+
+def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:
+    """A direction afterwards, with the arrays of before where they stay as they are.
+
+    Args:
+        old: the direction; `keys` may be empty.
+        removed: uint64[...], pairs (key << 32) | target that it has, ascending.
+        added: pairs that it does not have, ascending.
+
+    Raises:
+        PatchMismatchError: it does not have a pair that leaves.
+
+    >>> old = Adjacency(np.array([1, 4], np.uint32), np.array([0, 1, 3]), np.array([7, 2, 9], np.uint32))
+    >>> pair = lambda key, target: np.array([key << 32 | target], np.uint64)
+    >>> after = edited_adjacency(old, pair(1, 7), pair(4, 5))
+    >>> after.keys.tolist(), after.offsets.tolist(), after.targets.tolist()
+    ([4], [0, 3], [2, 5, 9])
+    """
+    leaving, entering = _places(old, removed), _places(old, added)
+    if not leaving.is_there.all():
+        raise PatchMismatchError
+    targets = ArrayEdit(len(old.targets), leaving.target, entering.target)
+    new_keys, first_of_each, counts = np.unique(
+        (added >> _HALF)[~entering.is_key], return_index=True, return_counts=True
+    )
+    degrees = np.diff(old.offsets.astype(np.int64))
+    np.add.at(degrees, entering.key[entering.is_key], 1)
+    np.subtract.at(degrees, leaving.key, 1)
+    keys = ArrayEdit(len(old.keys), np.flatnonzero(degrees == 0), entering.key[~entering.is_key][first_of_each])
+    degrees = keys.apply(degrees, counts)
+    offsets = np.zeros(len(degrees) + 1, np.int64)
+    np.cumsum(degrees, out=offsets[1:])
+    return Adjacency(
+        keys.apply(old.keys, new_keys.astype(np.uint32)),
+        offsets,
+        targets.apply(old.targets, (added & _LOW).astype(np.uint32)),
+    )
+
+
+class _Places(NamedTuple):
+    """Where pairs are in a direction, or before what they belong.
+
+    Args:
+        key: int64[pairs], the place of the key.
+        is_key: bool[pairs], whether it is there.
+        target: int64[pairs], the place of the target.
+        is_there: bool[pairs], whether the pair is there.
+    """
+
+    key: I64
+    is_key: NDArray[np.bool_]
+    target: I64
+    is_there: NDArray[np.bool_]
+
+
+def _places(old: Adjacency, pairs: Pairs) -> _Places:
+    wanted, targets = (pairs >> _HALF).astype(np.uint32), (pairs & _LOW).astype(np.uint32)
+    key = old.keys.searchsorted(wanted).astype(np.int64)
+    is_key = np.zeros(len(pairs), bool)
+    inside = key < len(old.keys)
+    is_key[inside] = old.keys[key[inside]] == wanted[inside]
+    low, end = old.offsets[key].astype(np.int64), old.offsets[key].astype(np.int64)
+    end[is_key] = old.offsets[key[is_key] + 1]
+    high = end.copy()
+    while (open_ := low < high).any():  # a binary search of all pairs at once
+        middle = (low + high) >> 1
+        is_below = open_.copy()
+        is_below[open_] = old.targets[middle[open_]] < targets[open_]
+        low = np.where(is_below, middle + 1, low)
+        high = np.where(open_ & ~is_below, middle, high)
+    is_there = is_key & (low < end)
+    is_there[is_there] = old.targets[low[is_there]] == targets[is_there]
+    return _Places(key, is_key, low, is_there)

@@ -1,0 +1,78 @@
+"""The objects of a predicate in the order of their terms, also where some are literals of a tail.
+
+Statistics follow the order of terms. Where a predicate has literals of a tail, its objects are renumbered as a
+projection without a tail has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import Adjacency, LiteralPart
+from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
+from hybridkg.interfaces.graph_index import Ids
+
+if TYPE_CHECKING:
+    from hybridkg.graph.columns import TermTable
+
+
+@dataclass(frozen=True)
+class ObjectsInOrder:
+    """Objects numbered in the order of their terms.
+
+    Args:
+        backward: from objects to subjects; its targets are in another order where `ids` is not None.
+        literals: segments and values of the literals, by the same numbers.
+        ids: uint32[keys]: the id of each key of `backward`; None where its numbers are the ids.
+    """
+
+    backward: Adjacency
+    literals: LiteralPart
+    ids: Ids | None = None
+
+    def ids_of(self, keys: Sequence[int]) -> Ids:
+        """uint32[len(keys)]: the ids of some keys."""
+        wanted = np.array(keys, np.uint32)
+        return wanted if self.ids is None else self.ids[np.searchsorted(self.backward.keys, wanted)]
+
+
+def objects_in_order(backward: Adjacency, terms: TermTable) -> ObjectsInOrder:
+    """The objects of a predicate in order; `backward` is from objects to subjects."""
+    base, keys = terms.parts[0], backward.keys
+    if len(terms.parts) == 1 or not len(keys) or int(keys[-1]) < base.end:
+        return ObjectsInOrder(backward, base)
+    tail = terms.parts[1]
+    before = tail.before
+    assert before is not None
+    in_base = int(keys.searchsorted(np.uint32(base.end)))
+    late = keys[in_base:] - np.uint32(tail.first)
+    numbers = np.concatenate(
+        [
+            keys[:in_base] + np.searchsorted(before, keys[:in_base], "right"),
+            before[late].astype(np.int64) + late,
+        ]
+    )
+    order = np.argsort(numbers)
+    degrees = np.diff(backward.offsets.astype(np.int64))[order]
+    offsets = np.concatenate(([0], np.cumsum(degrees)))
+    return ObjectsInOrder(
+        Adjacency(numbers[order].astype(np.uint32), offsets, backward.targets), _joined(base, tail), keys[order]
+    )
+
+
+def _joined(base: LiteralPart, tail: LiteralPart) -> LiteralPart:
+    """Both parts as one."""
+    segments, first = {}, base.first
+    for name, (begin, end) in base.segments.items():
+        size = end - begin + tail.segments[name][1] - tail.segments[name][0]
+        segments[name] = first, first + size
+        first += size
+    values: list[NDArray[np.float64]] = [
+        np.sort(np.concatenate([base.values(name), tail.values(name)])) for name in SEGMENTS[FIRST_VALUED:]
+    ]
+    return LiteralPart(segments, np.concatenate(values))
