@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import Adjacency, LiteralPart
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.interfaces.graph_index import Ids
+from hybridkg.storage.array_edit import ArrayEdit
 
 if TYPE_CHECKING:
     from hybridkg.graph.columns import TermTable
@@ -50,19 +51,16 @@ def objects_in_order(backward: Adjacency, terms: TermTable) -> ObjectsInOrder:
     before = tail.before
     assert before is not None
     in_base = int(keys.searchsorted(np.uint32(base.end)))
-    late = keys[in_base:] - np.uint32(tail.first)
-    numbers = np.concatenate(
-        [
-            keys[:in_base] + np.searchsorted(before, keys[:in_base], "right"),
-            before[late].astype(np.int64) + late,
-        ]
-    )
-    order = np.argsort(numbers)
-    degrees = np.diff(backward.offsets.astype(np.int64))[order]
-    offsets = np.concatenate(([0], np.cumsum(degrees)))
-    return ObjectsInOrder(
-        Adjacency(numbers[order].astype(np.uint32), offsets, backward.targets), _joined(base, tail), keys[order]
-    )
+    own, late = keys[:in_base], keys[in_base:] - np.uint32(tail.first)
+    # A literal of the base is shifted by those of the tail before it, one of the tail by those of the base.
+    shifts = np.cumsum(np.bincount(own.searchsorted(before), minlength=in_base + 1))[:-1]
+    entering = ArrayEdit(in_base, np.zeros(0, np.int64), own.searchsorted(before[late]))
+    degrees = np.diff(backward.offsets.astype(np.int64))
+    numbers = entering.apply(own + shifts, before[late].astype(np.int64) + late)
+    offsets = np.zeros(len(keys) + 1, np.int64)
+    np.cumsum(entering.apply(degrees[:in_base], degrees[in_base:]), out=offsets[1:])
+    in_order = Adjacency(numbers.astype(np.uint32), offsets, backward.targets)
+    return ObjectsInOrder(in_order, _joined(base, tail), entering.apply(own, keys[in_base:]))
 
 
 def _joined(base: LiteralPart, tail: LiteralPart) -> LiteralPart:
