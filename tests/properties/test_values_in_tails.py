@@ -13,6 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rebuilt import PROLOGUE, answer, assert_equals_rebuilt
+from resealed import reseal
 from sampling import examples
 from test_updates_equal_rebuilt import WITH_TAILS, tails
 
@@ -120,3 +121,19 @@ def test_values_of_tails_are_ordered_and_compared_as_all_others(tmp_path_factory
                     assert counted(found) == counted(wanted), query
                 assert in_order(found) == in_order(wanted), query
         kb.verify()
+
+
+def test_a_full_check_compares_tails_with_what_is_built_again(tmp_path: Path) -> None:
+    random = Random(7)
+    with tails(), made(tmp_path, random) as kb:
+        for _ in range(4):
+            kb.update(PROLOGUE + update(random))
+        folder = kb._snapshot.generation.path / "projection"
+        assert TAIL_SEGMENTS in about(folder)
+        assert kb.check(full=True).ok
+        file, data = folder / "keys.tail", (folder / "keys.tail").read_bytes()
+        file.unlink()
+        file.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+        reseal(folder.parent, "projection/keys.tail")
+        found = kb.check(full=True)
+        assert "projection" in [part.part for part in found.bad]

@@ -84,8 +84,26 @@ def patch_projection(
     if tail is not None:
         out.finish(tail.write(out))
         return True
-    terms = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
-    ids = terms.write(out)
+    edits = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
+    return _write_whole(reader, out, before, edits, change)
+
+
+def merge_projection(previous: Path, folder: Path, nodes: NodeTable) -> None:
+    """Writes a projection without its tail into a new folder: the bytes of a build from scratch.
+
+    Raises:
+        CorruptError, DamagedPieceError: a file of it is damaged.
+        OSError: the disk is full or fails.
+    """
+    reader = MappedArrays(LAYOUT, previous)
+    folder.mkdir(parents=True)
+    edits = TermEdits(reader, nodes, nodes, np.arange(len(nodes)), (), (), lambda _: True)
+    _write_whole(reader, Writer(LAYOUT, folder), nodes, edits, TripleChange((), ()))
+
+
+def _write_whole(reader: MappedArrays, out: Writer, before: NodeTable, edits: TermEdits, change: TripleChange) -> bool:
+    """Writes all arrays anew; returns whether all terms that stay have kept their order."""
+    ids = edits.write(out)
     triples = _Adjacencies(reader, before, ids, change).write(out)
     kept = {name: reader.about(name) for name in ("omitted", "union_default_graph")}
     out.finish({**ids.about, **kept, "triples": triples})

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hybridkg.entities.documents.segments import check_segments
+from hybridkg.entities.node_table import NodeTable
+from hybridkg.errors import CorruptError
+from hybridkg.graph.build.literal_pieces import DamagedPieceError
+from hybridkg.graph.build.patched_projection import merge_projection
 from hybridkg.graph.statistics.catalog import FILE as STATISTICS_FILE
+from hybridkg.graph.stored_projection import TAIL_SEGMENTS, about
 from hybridkg.graph.triple_sum import RowHashes, TripleSum, sums_of_projection
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.progress import Progress
@@ -81,16 +86,28 @@ def compare_projection(
 def first_other_file(generation: Path, store: GraphStore, progress: Progress, *, union_default_graph: bool) -> str:
     """The first file of the projection or the statistics that differs when both are built again; empty for none.
 
-    They are built in a temporary folder, with the stored node table; the same graph gives the same bytes.
+    They are built in a temporary folder, with the stored node table; the same graph gives the same bytes. A projection
+    with a tail is merged there, which gives the same bytes, too.
+
+    Raises:
+        CorruptError: the stored projection is damaged.
     """
     with TemporaryDirectory(prefix="hybridkg-check-") as name:
-        folder = Path(name)
+        folder, stored = Path(name) / "built", generation
+        folder.mkdir()
+        if TAIL_SEGMENTS in about(generation / PROJECTION):
+            stored = Path(name) / "merged"
+            try:
+                merge_projection(generation / PROJECTION, stored / PROJECTION, NodeTable.open(generation))
+            except DamagedPieceError as e:
+                raise CorruptError(f"the literals of the projection are damaged: {e}") from e
         for file in generation.glob("nodes.*"):
             (folder / file.name).symlink_to(file.resolve())
         build_projection(folder, store, progress, union_default_graph=union_default_graph)
-        names = {f"{PROJECTION}/{file.name}" for root in (folder, generation) for file in (root / PROJECTION).iterdir()}
+        names = {f"{PROJECTION}/{file.name}" for root in (folder, stored) for file in (root / PROJECTION).iterdir()}
         for own in (*sorted(names), STATISTICS_FILE):
-            if not ((folder / own).exists() and filecmp.cmp(folder / own, generation / own, shallow=False)):
+            there = (generation if own == STATISTICS_FILE else stored) / own
+            if not ((folder / own).exists() and there.exists() and filecmp.cmp(folder / own, there, shallow=False)):
                 return own
     return ""
 

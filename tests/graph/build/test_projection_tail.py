@@ -27,7 +27,7 @@ from sampling import examples
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import projection_tail
 from hybridkg.graph.build.adjacency_edits import PatchMismatchError, edited_adjacency
-from hybridkg.graph.build.patched_projection import TripleChange, is_projected, patch_projection
+from hybridkg.graph.build.patched_projection import TripleChange, is_projected, merge_projection, patch_projection
 from hybridkg.graph.build.reference_builder import adjacency
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.literal_order import literal_key
@@ -195,6 +195,9 @@ def test_a_tail_is_merged_to_the_bytes_of_a_build(folder, compiled, first, later
             merged = _patched(folder, path, known, state, after)
         assert TAIL_SEGMENTS not in about(merged)
         assert same_bytes(merged, _built(folder, after)[0])
+        alone = folder / str(next(_numbers))
+        merge_projection(path, alone, known)
+        assert same_bytes(alone, _built(folder, state)[0])
 
 
 pairs = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)
