@@ -56,6 +56,9 @@ EDITORS = 2
 POSITIONS_AT_ONCE = 1 << 17
 """Positions among which large ones are looked for at once; most texts have one among the first."""
 
+PLACES_AT_ONCE = 1 << 8
+"""Large positions whose lists are looked up at once."""
+
 I64 = NDArray[np.int64]
 
 
@@ -280,7 +283,7 @@ class _Lists:
 
     def _has(self, numbers: I64, postings: Entering, chunk_postings: int) -> bool:
         """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
-        ends, tokens = np.cumsum(self.old.sizes(numbers)), self.old.arrays[1]
+        ends, position_starts = np.cumsum(self.old.sizes(numbers)), self.old.position_starts
         for own in np.split(numbers, np.flatnonzero(np.diff(ends // chunk_postings)) + 1):
             wanted = postings.only(np.isin(postings.lists, own))
             sizes, ids, tf = self.old.chosen(own)
@@ -298,7 +301,7 @@ class _Lists:
                 return False
             before = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
             first = np.cumsum(sizes) - sizes  # posting of each list
-            starts = tokens[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
+            starts = position_starts[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
             shift = starts - (np.cumsum(wanted.tf, dtype=np.int64) - wanted.tf)
             where = np.arange(len(wanted.positions)) + np.repeat(shift, wanted.tf)
             if (self.old.all_positions[where] != wanted.positions).any():
@@ -386,28 +389,31 @@ class _Lists:
         positions = self.old.all_positions
         if positions.dtype.itemsize == 1:
             return added
-        if all(bool((own >= 0).all()) for own in self.old_to_new):
+        if self.old.tail is None and all(bool((own >= 0).all()) for own in self.old_to_new):
             return max(added, int(positions.max(initial=0)))
         return max(added, self._largest_that_stays())
 
     def _largest_that_stays(self) -> int:
         """The largest position of an entity that stays, to the width of its type."""
-        positions, tokens = self.old.all_positions, self.old.arrays[1]
+        positions, starts = self.old.all_positions, self.old.position_starts
         for width in range(positions.dtype.itemsize - 1, 0, -1):
-            for place in _places_from(1 << 8 * width, positions):
-                number = int(np.searchsorted(tokens, place, "right")) - 1
-                postings = self.old.postings(number)
-                ends = np.cumsum(postings.tf, dtype=np.int64) + int(tokens[number])
-                entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
-                if self.old_to_new[number % self.n_fields][entity] >= 0:
-                    return int(positions[place])
+            for places in _places_from(1 << 8 * width, positions):
+                for place, number in zip(places.tolist(), self.old.owners(places).tolist(), strict=True):
+                    if number < 0:
+                        continue
+                    postings = self.old.postings(number)
+                    ends = np.cumsum(postings.tf, dtype=np.int64) + int(starts[number])
+                    entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
+                    if self.old_to_new[number % self.n_fields][entity] >= 0:
+                        return int(positions[place])
         return 0
 
 
-def _places_from(least: int, positions: Array) -> Iterator[int]:
-    """The places of positions that are at least `least`, ascending; found as they are asked for."""
+def _places_from(least: int, positions: Array) -> Iterator[I64]:
+    """The places of positions that are at least `least`, ascending, a few at a time; found as they are asked for."""
     for begin in range(0, len(positions), POSITIONS_AT_ONCE):
-        yield from (np.flatnonzero(positions[begin : begin + POSITIONS_AT_ONCE] >= least) + begin).tolist()
+        found = np.flatnonzero(positions[begin : begin + POSITIONS_AT_ONCE] >= least) + begin
+        yield from (found[first : first + PLACES_AT_ONCE] for first in range(0, len(found), PLACES_AT_ONCE))
 
 
 def _write_terms(
