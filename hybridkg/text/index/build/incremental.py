@@ -24,6 +24,7 @@ from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
+from hybridkg.text.index.build.list_places import tail_lists
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
@@ -47,6 +48,13 @@ CHUNK_POSTINGS = 1_000_000
 
 MAX_SPLICED = 0.5
 """Share of the postings in lists that change, above which all lists are read and nothing is copied."""
+
+MIN_EXTENDED = 1_000_000
+"""Postings of an index below which all posting lists are written: copying them takes some milliseconds."""
+
+MAX_TAIL = 0.2
+"""Share of the postings in the tail above which all posting lists are written: each commit writes the tail anew, and
+the base holds the lists of the tail in their earlier state, too."""
 
 OTHER_TEXTS = "the earlier texts of entities are not those of the text index; all its lists are read"
 
@@ -232,7 +240,7 @@ class _Lists:
         return writer.finish()
 
     def splice(self, out: ArrayWriter, reader: ArrayReader, leaving: AddedPostings, chunk_postings: int) -> int | None:
-        """Writes the lists where ids stay, and copies those in which no posting leaves or enters.
+        """Writes the lists where ids stay: copies those in which no posting leaves or enters, or keeps their base.
 
         Args:
             out: of the next segment.
@@ -256,7 +264,8 @@ class _Lists:
         stay = sorted_distinct(of_added[~enters])
         numbers = sorted_distinct(np.concatenate([left.lists, of_added[kept & enters]]))
         numbers = np.setdiff1d(numbers, stay, assume_unique=True)
-        dtype = smallest_unsigned(self._largest_position())
+        extends = self._extends(numbers, int(np.count_nonzero(enters)))
+        dtype = old.all_positions.dtype if extends else smallest_unsigned(self._largest_position())
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
         if dtype != old.all_positions.dtype or int(old.sizes(np.concatenate([numbers, stay])).sum()) > most:
             return None
@@ -275,11 +284,25 @@ class _Lists:
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning(OTHER_TEXTS)
             return None
-        done = lists.write(out, reader)
+        done = lists.extend(out, reader) if extends else lists.write(out, reader)
         self.gone.append(done.gone)
         self.same.append(done.same)
         self.rescored = stay // n_fields
         return done.postings
+
+    def _extends(self, edited: I64, entering: int) -> bool:
+        """Whether lists are written to a tail: where the index is large, and the lists outside the base are few.
+
+        Args:
+            edited: the earlier lists that are edited.
+            entering: postings that enter lists.
+        """
+        old, total = self.old, int(self.old.ends[-1]) + entering
+        largest = smallest_unsigned(int(self.added.positions.max(initial=0)))
+        if total < MIN_EXTENDED or largest.itemsize > old.all_positions.itemsize:
+            return False
+        in_tail = old.sizes(np.union1d(tail_lists(old), edited))
+        return int(in_tail.sum()) + entering <= MAX_TAIL * total
 
     def _has(self, numbers: I64, postings: Entering, chunk_postings: int) -> bool:
         """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
