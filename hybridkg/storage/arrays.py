@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -35,6 +35,9 @@ Array = NDArray[Any]
 
 BUFFER = 1 << 17
 """Bytes of short rows that a stream gathers before it writes them."""
+
+JOINED = 1 << 16
+"""Rows of pieces that a stream writes at once: a short one takes 0.1 us in a concatenation, and 0.7 alone."""
 
 TAIL = ".tail"
 """Ends the name of the file with the rows behind those of the base."""
@@ -148,8 +151,7 @@ class Writer:
             raise ValueError(f"rows of {row} bytes cannot have a tail")
         array = earlier.array(name) if any(isinstance(piece, tuple) for piece in pieces) else np.zeros(0, dtype)
         stream = ArrayStream(self, name + TAIL, dtype, 0)
-        for piece in pieces:
-            stream.append(array[piece[0] : piece[1]] if isinstance(piece, tuple) else piece)
+        stream.append_pieces(array, pieces)
         stream.close()
         del self._arrays[name + TAIL]
         self._link(name, earlier, name)
@@ -167,8 +169,7 @@ class Writer:
         array = earlier.array(name)
         if earlier.base_rows(name) is not None:
             stream = self.stream(name, array.dtype, array.shape[1] if array.ndim > 1 else 0)
-            for piece in pieces:
-                stream.append(array[piece[0] : piece[1]] if isinstance(piece, tuple) else piece)
+            stream.append_pieces(array, pieces)
             stream.close()
             return
         row = array.dtype.itemsize * math.prod(array.shape[1:])
@@ -208,6 +209,19 @@ class ArrayStream:
             self._crc = zlib.crc32(data, self._crc)
             self._file.write(data)
         self.rows += len(array)
+
+    def append_pieces(self, source: Array, pieces: Iterable[Array | tuple[int, int]]) -> None:
+        """Appends ranges of rows (first, end) of an array, and new rows; short pieces are joined first."""
+        waiting, rows = list[Array](), 0
+        for piece in pieces:
+            own = source[piece[0] : piece[1]] if isinstance(piece, tuple) else piece
+            if waiting and rows + len(own) > JOINED:
+                self.append(waiting[0] if len(waiting) == 1 else np.concatenate(waiting))
+                waiting, rows = [], 0
+            waiting.append(own)
+            rows += len(own)
+        if waiting:
+            self.append(waiting[0] if len(waiting) == 1 else np.concatenate(waiting))
 
     def close(self) -> None:
         if not self._file.closed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,11 @@ def prefixes_of(terms: Sequence[bytes]) -> NDArray[np.uint64]:
 
 
 class SegmentPostings:
-    """The posting lists of a segment, by their number: term * fields + field."""
+    """The posting lists of a segment, by their number: term * fields + field.
+
+    Lists follow each other in the arrays, in the order of their numbers. In a segment with a tail that holds of the
+    lists of the base among each other and of those of the tail, and some lists of the base belong to no term any more.
+    """
 
     def __init__(self, reader: ArrayReader, n_lists: int):
         self.ends, self._tokens, self._blocks = (reader.array(f"lists.{n}") for n in ("postings", "tokens", "blocks"))
@@ -97,25 +102,42 @@ class SegmentPostings:
             *(reader.array(f"blocks.{name}") for name in ("first", "at", "widths")),
         )
         self._positions = reader.array("positions")
-        packed = self.packed
+        self.position_starts, self.tail = self._tokens, None
+        if reader.has("lists.positions"):
+            self.position_starts, self.tail = reader.array("lists.positions"), reader.tail_start("blocks.widths")
+        packed, starts = self.packed, self.position_starts
         consistent = (
-            len(self.ends) == len(self._tokens) == len(self._blocks) == n_lists + 1
+            len(self.ends) == len(self._tokens) == len(self._blocks) == len(starts) == n_lists + 1
             and int(self._blocks[-1]) == len(packed.first) == len(packed.at)
             and packed.widths.shape == (len(packed.first), 2)
-            and int(self._tokens[-1]) == len(self._positions)
-            and len(packed.words) == self._words()
+            and int(starts[-1]) == len(self._positions)
+            and self._has_all_words(reader)
         )
         if not consistent:
             raise CorruptError("the postings of the text index and their offsets differ in size", hint="index again")
 
-    def _words(self) -> int:
-        """The expected number of packed words, by the size of the last block."""
-        at, widths = self.packed.at, self.packed.widths
-        if not len(at):
-            return PADDING
+    position_starts: Array
+    """[lists + 1]: where the positions of each list begin. `lists.tokens` in a segment without a tail."""
+
+    tail: int | None
+    """The first posting block of the tail; None in a segment without one."""
+
+    def _has_all_words(self, reader: ArrayReader) -> bool:
+        """Whether the packed words end with the last block."""
+        n_words, n_blocks = len(self.packed.words), len(self.packed.at)
+        if self.tail is not None:
+            if n_blocks == self.tail:
+                return n_words == reader.tail_start("packed") + PADDING
+            # The list of the last block is not known without a look at all lists.
+            return self._words(1) <= n_words <= self._words(BLOCK)
+        if not n_blocks:
+            return n_words == PADDING
         last = int(np.searchsorted(self.ends, self.ends[-1]))
-        size = (self.size(last - 1) - 1) % BLOCK + 1
-        rows = int(at[-1]) + sum(int(rows_of(size, int(width))) for width in widths[-1])
+        return n_words == self._words((self.size(last - 1) - 1) % BLOCK + 1)
+
+    def _words(self, size: int) -> int:
+        """The number of packed words where the last block has so many postings."""
+        rows = int(self.packed.at[-1]) + sum(int(rows_of(size, int(width))) for width in self.packed.widths[-1])
         return rows * LANES + PADDING
 
     @property
@@ -129,7 +151,7 @@ class SegmentPostings:
         return self._positions
 
     def directory(self, number: int, n: int) -> tuple[list[int], list[int], list[int]]:
-        """n + 1 offsets each of postings, tokens and blocks, for n lists from a number on."""
+        """n + 1 numbers each of `arrays`, for n lists from a number on."""
         own = slice(number, number + n + 1)
         return self.ends[own].tolist(), self._tokens[own].tolist(), self._blocks[own].tolist()
 
@@ -154,10 +176,10 @@ class SegmentPostings:
         size = self.size(number)
         if not size:
             return NO_POSTINGS
-        begin, end = int(self._blocks[number]), int(self._blocks[number + 1])
-        sizes = np.full(end - begin, BLOCK, np.int64)
-        sizes[-1] = size - BLOCK * (end - begin - 1)
-        return Postings(*self._read(np.arange(begin, end), sizes))
+        begin, n_blocks = int(self._blocks[number]), (size + BLOCK - 1) // BLOCK
+        sizes = np.full(n_blocks, BLOCK, np.int64)
+        sizes[-1] = size - BLOCK * (n_blocks - 1)
+        return Postings(*self._read(np.arange(begin, begin + n_blocks), sizes))
 
     def restricted(self, number: int, candidates: Ids) -> Postings:
         """The postings of the candidates, which ascend; unpacks only the posting blocks that may contain one."""
@@ -168,10 +190,40 @@ class SegmentPostings:
 
     def positions(self, number: int) -> NDArray[Any]:
         """The positions of all occurrences of a list, entity by entity: sum(tf) numbers."""
-        return self._positions[int(self._tokens[number]) : int(self._tokens[number + 1])]
+        begin = int(self.position_starts[number])
+        return self._positions[begin : begin + self.occurrences(number)]
+
+    def positions_of(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        """The positions of several lists, one list after the other; lists that are adjacent are copied at once."""
+        sizes = self._tokens[numbers + 1].astype(np.int64) - self._tokens[numbers].astype(np.int64)
+        begins = self.position_starts[numbers[sizes > 0]].astype(np.int64)
+        ends = begins + sizes[sizes > 0]
+        follows = begins[1:] == ends[:-1]
+        firsts, lasts = begins[np.append(True, ~follows)[: len(begins)]], ends[np.append(~follows, True)[: len(ends)]]
+        ranges = zip(firsts.tolist(), lasts.tolist(), strict=True)
+        return np.concatenate([self._positions[:0], *(self._positions[begin:end] for begin, end in ranges)])
+
+    def owners(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[n]: the list of each of some places in `positions`; -1 where no list has it any more."""
+        if self.tail is None:
+            return self._tokens.searchsorted(places, "right") - 1
+        numbers, begins, ends = self._by_place
+        at = begins.searchsorted(places, "right") - 1
+        return np.where((at >= 0) & (places < ends[at]), numbers[at], -1) if len(at) else at
+
+    @cached_property
+    def _by_place(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """int64[n] each: the lists that are not empty by the place of their positions, where these begin and end."""
+        numbers = np.flatnonzero(self._tokens[1:] > self._tokens[:-1])
+        numbers = numbers[np.argsort(self.position_starts[numbers])]
+        begins = self.position_starts[numbers].astype(np.int64)
+        sizes = self._tokens[numbers + 1].astype(np.int64) - self._tokens[numbers].astype(np.int64)
+        return numbers, begins, begins + sizes
 
     def lists(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
         """Consecutive lists, unpacked and concatenated: (postings of each int64[end - begin], ids, tf)."""
+        if self.tail is not None:
+            return self.chosen(np.arange(begin, end))
         ends_of = self.ends[begin : end + 1].astype(np.int64)
         sizes: NDArray[np.int64] = ends_of[1:] - ends_of[:-1]
         first, last = int(self._blocks[begin]), int(self._blocks[end])

@@ -24,6 +24,7 @@ from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
+from hybridkg.text.index.build.list_places import tail_lists
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
@@ -48,6 +49,13 @@ CHUNK_POSTINGS = 1_000_000
 MAX_SPLICED = 0.5
 """Share of the postings in lists that change, above which all lists are read and nothing is copied."""
 
+MIN_EXTENDED = 1_000_000
+"""Postings of an index below which all posting lists are written: copying them takes some milliseconds."""
+
+MAX_TAIL = 0.2
+"""Share of the postings in the tail above which all posting lists are written: each commit writes the tail anew, and
+the base holds the lists of the tail in their earlier state, too."""
+
 OTHER_TEXTS = "the earlier texts of entities are not those of the text index; all its lists are read"
 
 EDITORS = 2
@@ -55,6 +63,9 @@ EDITORS = 2
 
 POSITIONS_AT_ONCE = 1 << 17
 """Positions among which large ones are looked for at once; most texts have one among the first."""
+
+PLACES_AT_ONCE = 1 << 8
+"""Large positions whose lists are looked up at once."""
 
 I64 = NDArray[np.int64]
 
@@ -229,7 +240,7 @@ class _Lists:
         return writer.finish()
 
     def splice(self, out: ArrayWriter, reader: ArrayReader, leaving: AddedPostings, chunk_postings: int) -> int | None:
-        """Writes the lists where ids stay, and copies those in which no posting leaves or enters.
+        """Writes the lists where ids stay: copies those in which no posting leaves or enters, or keeps their base.
 
         Args:
             out: of the next segment.
@@ -253,7 +264,8 @@ class _Lists:
         stay = sorted_distinct(of_added[~enters])
         numbers = sorted_distinct(np.concatenate([left.lists, of_added[kept & enters]]))
         numbers = np.setdiff1d(numbers, stay, assume_unique=True)
-        dtype = smallest_unsigned(self._largest_position())
+        extends = self._extends(numbers, int(np.count_nonzero(enters)))
+        dtype = old.all_positions.dtype if extends else smallest_unsigned(self._largest_position())
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
         if dtype != old.all_positions.dtype or int(old.sizes(np.concatenate([numbers, stay])).sum()) > most:
             return None
@@ -272,15 +284,29 @@ class _Lists:
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning(OTHER_TEXTS)
             return None
-        done = lists.write(out, reader)
+        done = lists.extend(out, reader) if extends else lists.write(out, reader)
         self.gone.append(done.gone)
         self.same.append(done.same)
         self.rescored = stay // n_fields
         return done.postings
 
+    def _extends(self, edited: I64, entering: int) -> bool:
+        """Whether lists are written to a tail: where the index is large, and the lists outside the base are few.
+
+        Args:
+            edited: the earlier lists that are edited.
+            entering: postings that enter lists.
+        """
+        old, total = self.old, int(self.old.ends[-1]) + entering
+        largest = smallest_unsigned(int(self.added.positions.max(initial=0)))
+        if total < MIN_EXTENDED or largest.itemsize > old.all_positions.itemsize:
+            return False
+        in_tail = old.sizes(np.union1d(tail_lists(old), edited))
+        return int(in_tail.sum()) + entering <= MAX_TAIL * total
+
     def _has(self, numbers: I64, postings: Entering, chunk_postings: int) -> bool:
         """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
-        ends, tokens = np.cumsum(self.old.sizes(numbers)), self.old.arrays[1]
+        ends, position_starts = np.cumsum(self.old.sizes(numbers)), self.old.position_starts
         for own in np.split(numbers, np.flatnonzero(np.diff(ends // chunk_postings)) + 1):
             wanted = postings.only(np.isin(postings.lists, own))
             sizes, ids, tf = self.old.chosen(own)
@@ -298,7 +324,7 @@ class _Lists:
                 return False
             before = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
             first = np.cumsum(sizes) - sizes  # posting of each list
-            starts = tokens[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
+            starts = position_starts[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
             shift = starts - (np.cumsum(wanted.tf, dtype=np.int64) - wanted.tf)
             where = np.arange(len(wanted.positions)) + np.repeat(shift, wanted.tf)
             if (self.old.all_positions[where] != wanted.positions).any():
@@ -386,28 +412,31 @@ class _Lists:
         positions = self.old.all_positions
         if positions.dtype.itemsize == 1:
             return added
-        if all(bool((own >= 0).all()) for own in self.old_to_new):
+        if self.old.tail is None and all(bool((own >= 0).all()) for own in self.old_to_new):
             return max(added, int(positions.max(initial=0)))
         return max(added, self._largest_that_stays())
 
     def _largest_that_stays(self) -> int:
         """The largest position of an entity that stays, to the width of its type."""
-        positions, tokens = self.old.all_positions, self.old.arrays[1]
+        positions, starts = self.old.all_positions, self.old.position_starts
         for width in range(positions.dtype.itemsize - 1, 0, -1):
-            for place in _places_from(1 << 8 * width, positions):
-                number = int(np.searchsorted(tokens, place, "right")) - 1
-                postings = self.old.postings(number)
-                ends = np.cumsum(postings.tf, dtype=np.int64) + int(tokens[number])
-                entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
-                if self.old_to_new[number % self.n_fields][entity] >= 0:
-                    return int(positions[place])
+            for places in _places_from(1 << 8 * width, positions):
+                for place, number in zip(places.tolist(), self.old.owners(places).tolist(), strict=True):
+                    if number < 0:
+                        continue
+                    postings = self.old.postings(number)
+                    ends = np.cumsum(postings.tf, dtype=np.int64) + int(starts[number])
+                    entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
+                    if self.old_to_new[number % self.n_fields][entity] >= 0:
+                        return int(positions[place])
         return 0
 
 
-def _places_from(least: int, positions: Array) -> Iterator[int]:
-    """The places of positions that are at least `least`, ascending; found as they are asked for."""
+def _places_from(least: int, positions: Array) -> Iterator[I64]:
+    """The places of positions that are at least `least`, ascending, a few at a time; found as they are asked for."""
     for begin in range(0, len(positions), POSITIONS_AT_ONCE):
-        yield from (np.flatnonzero(positions[begin : begin + POSITIONS_AT_ONCE] >= least) + begin).tolist()
+        found = np.flatnonzero(positions[begin : begin + POSITIONS_AT_ONCE] >= least) + begin
+        yield from (found[first : first + PLACES_AT_ONCE] for first in range(0, len(found), PLACES_AT_ONCE))
 
 
 def _write_terms(

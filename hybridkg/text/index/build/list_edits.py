@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
-from hybridkg.text.index.codec.packing import LANES, PackedLists, pack
+from hybridkg.text.index.codec.packing import LANES, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array
 from hybridkg.text.index.postings import SegmentPostings
 
@@ -147,6 +147,8 @@ class ListEditor:
             new: int64[...], places in 0..end-begin of empty lists that are inserted first, ascending.
             entering: by the number of the list among these.
         """
+        if self._old.tail is not None:
+            return self.edited_lists(np.arange(begin, end), new, entering)
         postings, tokens, blocks = (offsets[begin : end + 1].astype(np.int64) for offsets in self._old.arrays)
         df, cf = (np.insert(np.diff(offsets), new, 0) for offsets in (postings, tokens))
         positions = self._old.all_positions[int(tokens[0]) : int(tokens[-1])]
@@ -164,16 +166,14 @@ class ListEditor:
         n_fields = len(self._row_of_field)
         begins, ends = ([offsets[numbers + i].astype(np.int64) for offsets in self._old.arrays] for i in (0, 1))
         df, cf = (np.insert(ends[i] - begins[i], new, 0) for i in (0, 1))
-        n_blocks = ends[2] - begins[2]
+        n_blocks = blocks_of(ends[0] - begins[0])
         blocks = np.arange(int(n_blocks.sum())) + np.repeat(begins[2] - (np.cumsum(n_blocks) - n_blocks), n_blocks)
-        places = zip(begins[1].tolist(), ends[1].tolist(), strict=True)
-        positions = [self._old.all_positions[begin:end] for begin, end in places]
         rows = np.insert(self._row_of_field[numbers % n_fields], new, np.tile(self._row_of_field, len(new) // n_fields))
         return self._edited(
             df,
             cf,
             blocks,
-            np.concatenate([self._old.all_positions[:0], *positions]),
+            self._old.positions_of(numbers),
             rows,
             lambda: self._old.chosen(numbers),
             entering,

@@ -1,13 +1,16 @@
 """The posting lists of the next index where few lists have changed: the ranges between them are copied in bulk.
 
-Ids stay, so the bytes of a list depend on nothing but its postings; only offsets shift.
+Ids stay, so the bytes of a list depend on nothing but its postings; only offsets shift. Either all lists are written,
+in the order of their numbers, or the base of the earlier segment is linked, and only the lists that are not in it are
+written, to the tail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +18,22 @@ from numpy.typing import NDArray
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.list_edits import EditedLists
+from hybridkg.text.index.build.list_places import ListPlaces, Span, all_lists, block_offsets, some_lists, tail_lists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
 
 I64 = NDArray[np.int64]
+
+Pieces = list[Array | tuple[int, int]]
+"""Of an array: ranges of rows of the earlier one, and new rows."""
+
+
+class _Put(Protocol):
+    """`Writer.splice` or `Writer.extend`."""
+
+    def __call__(self, name: str, earlier: ArrayReader, pieces: Pieces, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,13 @@ class SplicedLists:
     postings: int
     gone: I64
     same: I64
+
+
+class _Range(NamedTuple):
+    """Lists that lie one after the other: earlier ones, or edited ones."""
+
+    is_old: bool
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -62,94 +82,150 @@ class ListSplice:
         Raises:
             OverflowError: the segment has more than 64 GB of packed postings.
         """
-        groups, tokens = list(self._groups()), _ends(self.edited.cf)
-        positions = _pieces(groups, self.old.arrays[1], tokens, self.edited.positions)
+        ranges = self._ranges(all_lists(self.old))
         with ThreadPoolExecutor(1, "hybridkg-commit") as beside:
-            written = beside.submit(out.splice, "positions", reader, positions)
-            self._write_blocks(out, reader, groups)
-            lists = self._write_offsets(out)
+            written = beside.submit(out.splice, "positions", reader, self._positions(ranges))
+            self._write_blocks(out.splice, reader, ranges, (0, 0))
+            edit = self._edit()
+            lengths = blocks_of(self.edited.df[edit.enters])
+            write_ends(out, "blocks", edit.lists.offsets(block_offsets(self.old), lengths))
+            lists = self._write_terms(out, edit)
             written.result()
         return lists
 
-    def _groups(self) -> Iterator[tuple[int, int, int, int]]:
-        """(first, end) of adjacent earlier lists that are replaced, and (first, end) of those that replace them."""
-        is_new = self.is_new()
-        begins = np.zeros(len(is_new), np.int64)
-        begins[is_new], begins[~is_new] = self.places, self.numbers
-        ends = begins + ~is_new
-        cuts = np.flatnonzero(begins[1:] != ends[:-1]) + 1
-        for own in np.split(np.arange(len(begins)), cuts):
-            if len(own):
-                first, last = int(own[0]), int(own[-1])
-                yield int(begins[first]), int(ends[last]), first, last + 1
+    def extend(self, out: ArrayWriter, reader: ArrayReader) -> SplicedLists:
+        """As `write`, with the base of the earlier segment: only the lists that are not in it are written, to the tail.
+
+        The tail of the posting blocks begins where that of the narrowest of their arrays does.
+        """
+        old, edited = self.old, self.edited
+        kept = np.setdiff1d(tail_lists(old), self.numbers, assume_unique=True)
+        ranges = self._ranges(some_lists(old, kept))
+        begins = reader.tail_start("blocks.widths"), reader.tail_start("positions")
+        out.extend("positions", reader, self._positions(ranges))
+        gap, row = begins[0] - reader.tail_start("blocks.first"), reader.tail_start("packed") // LANES
+        self._write_blocks(out.extend, reader, ranges, (gap, row))
+        edit, places = self._edit(), np.searchsorted(self._begins(), kept, "right")
+        is_kept, tokens = np.insert(np.zeros(len(edited.df), bool), places, True), old.arrays[1]
+        cf = tokens[kept + 1].astype(np.int64) - tokens[kept].astype(np.int64)
+        for name, begin, before, counts in (
+            ("blocks", begins[0], old.arrays[2], np.insert(blocks_of(edited.df), places, blocks_of(old.sizes(kept)))),
+            ("positions", begins[1], old.position_starts, np.insert(edited.cf, places, cf)),
+        ):
+            ends = np.cumsum(counts) + begin
+            starts = before[:-1].astype(np.int64)
+            starts[kept] = (ends - counts)[is_kept]
+            starts = edit.lists.apply(starts, (ends - counts)[~is_kept][edit.enters])
+            write_ends(out, name, np.append(starts, ends[-1] if len(ends) else begin))
+        return self._write_terms(out, edit)
 
     def is_new(self) -> NDArray[np.bool_]:
         """Whether each edited list is new."""
         return np.insert(np.zeros(len(self.numbers), bool), np.searchsorted(self.numbers, self.places), True)
 
-    def _write_blocks(self, out: ArrayWriter, reader: ArrayReader, groups: list[tuple[int, int, int, int]]) -> None:
+    def _begins(self) -> I64:
+        """int64[t + n]: the earlier list that each edited one replaces, or that it enters before."""
+        is_new = self.is_new()
+        begins = np.zeros(len(is_new), np.int64)
+        begins[is_new], begins[~is_new] = self.places, self.numbers
+        return begins
+
+    def _groups(self) -> Iterator[tuple[int, int, int, int]]:
+        """(first, end) of adjacent earlier lists that are replaced, and (first, end) of those that replace them."""
+        begins = self._begins()
+        ends = begins + ~self.is_new()
+        cuts = np.flatnonzero(begins[1:] != ends[:-1]) + 1
+        firsts, lasts = np.append(0, cuts)[: len(begins)], np.append(cuts, len(begins))
+        columns = begins[firsts], ends[lasts[: len(firsts)] - 1], firsts, lasts[: len(firsts)]
+        yield from zip(*(column.tolist() for column in columns), strict=True)
+
+    def _ranges(self, places: ListPlaces) -> list[_Range]:
+        """The ranges of the lists afterwards, in their order: the edited ones, and the earlier ones of some places."""
+        blocks, positions = _ends(blocks_of(self.edited.df)).tolist(), _ends(self.edited.cf).tolist()
+        at, done, found = 0, (0, 0), list[_Range]()
+        for begin, end, _, last in [*self._groups(), (len(self.old.ends) - 1,) * 2 + (len(blocks) - 1,) * 2]:
+            found += (_Range(True, span) for span in places.between(at, begin))
+            until = blocks[last], positions[last]
+            if done[0] < until[0]:
+                if found and not found[-1].is_old:
+                    first = found.pop().span
+                    done = first.blocks[0], first.positions[0]
+                found.append(_Range(False, Span((done[0], until[0]), (done[1], until[1]))))
+            at, done = end, until
+        return found
+
+    def _positions(self, ranges: Sequence[_Range]) -> Pieces:
+        edited = self.edited.positions
+        return [span.positions if is_old else edited[slice(*span.positions)] for is_old, span in ranges]
+
+    def _write_blocks(self, put: _Put, reader: ArrayReader, ranges: Sequence[_Range], start: tuple[int, int]) -> None:
+        """Writes `blocks.*` and `packed`, by `put`; `start` are empty blocks before them, and their first row."""
         old, edited = self.old.packed, self.edited.packed
-        of_old, of_edited = self.old.arrays[2], _ends(blocks_of(self.edited.df))
-        for name, own in (("first", edited.first), ("widths", edited.widths)):
-            out.splice(f"blocks.{name}", reader, _pieces(groups, of_old, of_edited, own))
-        row, at, words = 0, [np.zeros(0, np.uint32)], list[Array | tuple[int, int]]()
-        sources = {True: (old.at, len(old.words) - PADDING), False: (edited.at, len(edited.words))}
-        for is_old, begin, end in _ranges(groups, of_old, of_edited):
-            rows, n_words = sources[is_old]
-            first, last = (int(rows[block]) if block < len(rows) else n_words // LANES for block in (begin, end))
+        gap, first_row = start
+        empty = np.zeros(gap, np.uint32)
+        for name, own, before in (("first", edited.first, [empty]), ("widths", edited.widths, [])):
+            pieces = [span.blocks if is_old else own[slice(*span.blocks)] for is_old, span in ranges]
+            put(f"blocks.{name}", reader, [*before, *pieces])
+        row, at, words = first_row, [empty], Pieces()
+        ends = self._end_rows(reader), {len(edited.at): len(edited.words) // LANES}
+        for is_old, span in ranges:
+            (begin, end), rows, ends_of = span.blocks, old.at if is_old else edited.at, ends[not is_old]
+            first, last = int(rows[begin]), ends_of[end] if end in ends_of else int(rows[end])
             at.append(rows[begin:end] + np.uint32((row - first) % (1 << 32)))
             words.append((first * LANES, last * LANES) if is_old else edited.words[first * LANES : last * LANES])
             row += last - first
         if row > MAX_ROWS:
             raise OverflowError("a segment holds at most 64 GB of packed postings")
-        out.write("blocks.at", np.concatenate(at))
-        out.splice("packed", reader, [*words, np.zeros(PADDING, np.uint32)])
+        put("blocks.at", reader, [np.concatenate(at)])
+        put("packed", reader, [*words, np.zeros(PADDING, np.uint32)])
 
-    def _write_offsets(self, out: ArrayWriter) -> SplicedLists:
-        n_fields, is_new, edited, ends = self.n_fields, self.is_new(), self.edited, self.old.ends
+    def _end_rows(self, reader: ArrayReader) -> dict[int, int]:
+        """The end of the rows of the earlier blocks that no block follows, by the number behind theirs."""
+        packed = self.old.packed
+        ends = {len(packed.at): (len(packed.words) - PADDING) // LANES}
+        blocks, words = reader.base_rows("blocks.at"), reader.base_rows("packed")
+        if blocks is not None and words is not None:
+            ends[blocks] = (words - PADDING) // LANES
+        return ends
+
+    def _edit(self) -> _Edit:
+        n_fields, edited, ends, is_new = self.n_fields, self.edited, self.old.ends, self.is_new()
         touched = sorted_distinct(self.numbers // n_fields)
         lists = touched[:, None] * n_fields + np.arange(n_fields)
         df = ends[lists + 1].astype(np.int64) - ends[lists].astype(np.int64)
         df.reshape(-1)[np.searchsorted(lists.reshape(-1), self.numbers)] = edited.df[~is_new]
         is_gone = ~df.any(axis=1)
-        gone = touched[is_gone]
-        edit, own = self._edit(np.union1d(self.numbers, lists[is_gone].reshape(-1)), gone)
-        counts = edited.df[own], edited.cf[own], blocks_of(edited.df[own])
-        for name, before, lengths in zip(LISTS, self.old.arrays, counts, strict=True):
-            write_ends(out, name, edit.offsets(before, lengths))
-        same = np.arange(edit.size // n_fields)
-        same[self.numbers[edited.is_edited[~is_new]] // n_fields] = -1
-        places = self.places[::n_fields] // n_fields
-        postings = int(ends[-1]) + int(edited.df[own].sum()) - int(self.old.sizes(edit.removed).sum())
-        return SplicedLists(postings, gone, ArrayEdit(len(same), gone, places).apply(same, np.full(len(places), -1)))
+        gone, begins = touched[is_gone], self._begins()
+        enters = is_new | ~np.isin(begins // n_fields, gone)
+        removed = np.union1d(self.numbers, lists[is_gone].reshape(-1))
+        return _Edit(ArrayEdit(len(ends) - 1, removed, begins[enters]), enters, gone)
 
-    def _edit(self, removed: I64, gone: I64) -> tuple[ArrayEdit, NDArray[np.bool_]]:
-        """The edit of the lists, which are `removed` and enter again, and which of the edited ones enter: all but those
-        of terms that are `gone`.
-        """
-        begins, is_new = np.zeros(len(self.edited.df), np.int64), self.is_new()
-        begins[is_new], begins[~is_new] = self.places, self.numbers
-        own = is_new | ~np.isin(begins // self.n_fields, gone)
-        return ArrayEdit(len(self.old.ends) - 1, removed, begins[own]), own
+    def _write_terms(self, out: ArrayWriter, edit: _Edit) -> SplicedLists:
+        """Writes df and cf."""
+        n_fields, edited, ends, own = self.n_fields, self.edited, self.old.ends, edit.enters
+        for name, before, lengths in zip(LISTS[:2], self.old.arrays, (edited.df[own], edited.cf[own]), strict=False):
+            write_ends(out, name, edit.lists.offsets(before, lengths))
+        same = np.arange(edit.lists.size // n_fields)
+        same[self.numbers[edited.is_edited[~self.is_new()]] // n_fields] = -1
+        places = self.places[::n_fields] // n_fields
+        postings = int(ends[-1]) + int(edited.df[own].sum()) - int(self.old.sizes(edit.lists.removed).sum())
+        after = ArrayEdit(len(same), edit.gone, places).apply(same, np.full(len(places), -1))
+        return SplicedLists(postings, edit.gone, after)
+
+
+class _Edit(NamedTuple):
+    """The edit of all lists.
+
+    Args:
+        lists: the earlier lists, of which the replaced ones and those of terms that are gone leave.
+        enters: bool[edited], which of the edited lists enter: all but those of terms that are gone.
+        gone: int64[...], earlier terms without a posting, ascending.
+    """
+
+    lists: ArrayEdit
+    enters: NDArray[np.bool_]
+    gone: I64
 
 
 def _ends(counts: I64) -> I64:
     return np.concatenate(([0], np.cumsum(counts)))
-
-
-def _ranges(groups: list[tuple[int, int, int, int]], of_old: Array, of_edited: I64) -> Iterator[tuple[bool, int, int]]:
-    """(whether of the earlier lists, first, end) of the elements of all lists, by the offsets of both."""
-    at = 0
-    for begin, end, first, last in groups:
-        yield True, at, int(of_old[begin])
-        yield False, int(of_edited[first]), int(of_edited[last])
-        at = int(of_old[end])
-    yield True, at, int(of_old[-1])
-
-
-def _pieces(
-    groups: list[tuple[int, int, int, int]], of_old: Array, of_edited: I64, edited: Array
-) -> list[Array | tuple[int, int]]:
-    """The pieces of an array whose elements belong to lists, in the order of the lists."""
-    ranges = ((is_old, begin, end) for is_old, begin, end in _ranges(groups, of_old, of_edited) if begin < end)
-    return [(begin, end) if is_old else edited[begin:end] for is_old, begin, end in ranges]

@@ -147,10 +147,9 @@ class Pairs:
         numbers = np.maximum(terms, 0) * self._n_fields + np.array(fields, np.int64)
         ends, tokens, blocks = self._lists.arrays
         jobs = np.empty((len(pairs), len(fields), 11), np.uint64)
-        begins = ends[numbers], tokens[numbers]
-        sizes, occurrences = ends[numbers + 1] - begins[0], tokens[numbers + 1] - begins[1]
-        sizes = np.where(terms >= 0, sizes, 0)
-        for column, values in enumerate((numbers, blocks[numbers], sizes, begins[1], occurrences)):
+        sizes, occurrences = ends[numbers + 1] - ends[numbers], tokens[numbers + 1] - tokens[numbers]
+        sizes, begins = np.where(terms >= 0, sizes, 0), self._lists.position_starts[numbers]
+        for column, values in enumerate((numbers, blocks[numbers], sizes, begins, occurrences)):
             jobs[:, :, column], jobs[:, :, column + 5] = values[:, 0], values[:, 1]
         jobs[:, :, 10] = table[:, 2:]
         return jobs

@@ -1,0 +1,114 @@
+"""Where the lists of a segment lie in its arrays, as ranges of posting blocks and of positions.
+
+In a segment without a tail, the lists follow each other in the order of their numbers. In one with a tail, those of the
+base do so among each other, with lists between them that belong to no term any more, and so do those of the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.text.index.codec.packing import blocks_of
+from hybridkg.text.index.layout import Array
+from hybridkg.text.index.postings import SegmentPostings
+
+I64 = NDArray[np.int64]
+
+
+class Span(NamedTuple):
+    """(first, end) of the posting blocks of lists that lie one after the other, and of their positions."""
+
+    blocks: tuple[int, int]
+    positions: tuple[int, int]
+
+
+class ListPlaces(Protocol):
+    """Where some lists of a segment lie."""
+
+    def between(self, first: int, end: int) -> Iterator[Span]:
+        """The spans of the lists with the numbers first..end-1 among them, in the order of the numbers."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """All lists of a segment without a tail."""
+
+    lists: SegmentPostings
+
+    def between(self, first: int, end: int) -> Iterator[Span]:
+        _, tokens, blocks = self.lists.arrays
+        if blocks[first] < blocks[end]:
+            yield Span((int(blocks[first]), int(blocks[end])), (int(tokens[first]), int(tokens[end])))
+
+
+@dataclass(frozen=True)
+class _Scattered:
+    """Some lists of a segment with a tail, none of them empty.
+
+    Args:
+        numbers: int64[n], ascending.
+        blocks: int64[2, n], the first posting block of each and the one behind its last.
+        positions: int64[2, n], likewise.
+        cuts: int64[...], the places among them of the lists that do not lie behind the one before, ascending.
+    """
+
+    numbers: I64
+    blocks: I64
+    positions: I64
+    cuts: I64
+
+    @classmethod
+    def of(cls, lists: SegmentPostings, numbers: I64) -> _Scattered:
+        _, tokens, first = lists.arrays
+        begins, starts = first[numbers].astype(np.int64), lists.position_starts[numbers].astype(np.int64)
+        ends = begins + blocks_of(lists.sizes(numbers))
+        sizes = tokens[numbers + 1].astype(np.int64) - tokens[numbers].astype(np.int64)
+        # Where the base fills its last page, the blocks of the tail have the next numbers, but not its packed words.
+        follows = (begins[1:] == ends[:-1]) & (begins[1:] != lists.tail)
+        cuts = np.flatnonzero(~follows) + 1
+        return cls(numbers, np.array([begins, ends]), np.array([starts, starts + sizes]), cuts)
+
+    def between(self, first: int, end: int) -> Iterator[Span]:
+        begin, until = self.numbers.searchsorted([first, end]).tolist()
+        if begin == until:
+            return
+        low, high = self.cuts.searchsorted([begin + 1, until]).tolist()
+        edges = [begin, *self.cuts[low:high].tolist(), until]
+        firsts, lasts = edges[:-1], [edge - 1 for edge in edges[1:]]
+        columns = (self.blocks[0][firsts], self.blocks[1][lasts], self.positions[0][firsts], self.positions[1][lasts])
+        for block, last_block, position, last_position in zip(*(one.tolist() for one in columns), strict=True):
+            yield Span((block, last_block), (position, last_position))
+
+
+def all_lists(lists: SegmentPostings) -> ListPlaces:
+    """The places of all lists."""
+    if lists.tail is None:
+        return _Ordered(lists)
+    return _Scattered.of(lists, np.flatnonzero(lists.ends[1:] > lists.ends[:-1]))
+
+
+def some_lists(lists: SegmentPostings, numbers: I64) -> ListPlaces:
+    """The places of some lists, int64[n], ascending, none of them empty."""
+    return _Scattered.of(lists, numbers)
+
+
+def tail_lists(lists: SegmentPostings) -> I64:
+    """int64[n], ascending: the lists in the tail that are not empty."""
+    if lists.tail is None:
+        return np.zeros(0, np.int64)
+    numbers = np.flatnonzero(lists.arrays[2][:-1] >= lists.tail)
+    return numbers[lists.sizes(numbers) > 0]
+
+
+def block_offsets(lists: SegmentPostings) -> Array:
+    """[lists + 1]: the posting blocks of all lists before each."""
+    if lists.tail is None:
+        return lists.arrays[2]
+    counts = blocks_of(lists.ends[1:].astype(np.int64) - lists.ends[:-1].astype(np.int64))
+    return np.concatenate(([0], np.cumsum(counts)))
