@@ -65,21 +65,22 @@ def maxima_of_blocks(
     numbers = (terms[:, None] * n_fields + np.arange(n_fields)).reshape(-1)
     found = postings_among(lists, numbers, ids.astype(np.uint32))
     place, field = np.searchsorted(ids, found.ids), found.lists % n_fields
-    cell = found.lists // n_fields * len(ids) + place
+    # The entities of a block lie apart, because numpy reduces a short last axis slowly.
+    cell = (found.lists // n_fields * DOC_BLOCK + place % DOC_BLOCK) * len(blocks) + place // DOC_BLOCK
     of_field = [np.flatnonzero(field == f) for f in range(n_fields)]
     members = np.zeros(len(terms) * len(ids), np.uint8)
     for f, own in enumerate(of_field):
         members[cell[own]] |= 1 << f % FIELD_SETS
-    fields = members.reshape(-1, DOC_BLOCK)
-    entities = (fields > 0) * (1 << FIELD_SETS + np.arange(DOC_BLOCK)).astype(np.uint8)
+    shape = len(terms), DOC_BLOCK, len(blocks)
+    fields = members.reshape(shape)
+    entities = (fields > 0) * (1 << FIELD_SETS + np.arange(DOC_BLOCK)).astype(np.uint8)[:, None]
     sets: NDArray[np.uint8] = np.bitwise_or.reduce(fields | entities, axis=1)
     x = np.zeros((len(forms), len(terms) * len(ids)))
     for form, own_x in zip(forms, x, strict=True):
         for f, own in enumerate(of_field):
             length = (text_lengths if form.together else own_lengths[f])[place[own]]
             own_x[cell[own]] += form.coefficient[f] * found.tf[own] * (1.0 / (form.base[f] + form.slope[f] * length))
-    shape = len(terms), len(blocks)
-    return MaximaOfBlocks(sets.reshape(shape), x.reshape(len(forms), *shape, DOC_BLOCK).max(axis=-1))
+    return MaximaOfBlocks(sets, x.reshape(len(forms), *shape).max(axis=2))
 
 
 def postings_among(lists: SegmentPostings, numbers: I64, candidates: U32) -> PostingsOfLists:
