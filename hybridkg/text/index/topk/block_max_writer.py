@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,9 @@ from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
-from hybridkg.text.index.topk.earlier_block_max import ArrayPiece, EarlierBlockMaxima, StoredMaxima
+from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima, StoredMaxima
 from hybridkg.text.index.topk.patched_block_max import PatchedBlockMaxima
+from hybridkg.text.index.topk.stored_levels import ArrayPiece, write_levels, write_pieces
 from hybridkg.text.models.additive import Floats
 
 COMMON = 64
@@ -102,22 +103,15 @@ def write_block_maxima(
     if kept is not None and earlier is not None:
         forms = kept.forms
         known = _patched(kept, earlier, terms, TermDictionary(reader), lists, lengths)
-    members: list[ArrayPiece] = []
-    levels: list[ArrayPiece] = []
-    codes, starts = [], [0]
-    for found in _all_maxima(terms, known, lists, lengths, text_lengths, forms):
-        members.append(found.members)
-        codes.append(found.codes)
-        for part in found.levels:
-            levels.append(part)
-            starts.append(starts[-1] + (part[1] - part[0] if isinstance(part, tuple) else len(part)))
+    found = list(_all_maxima(terms, known, lists, lengths, text_lengths, forms))
     source = None if kept is None else kept.reader
-    _write_pieces(out, "peaks.members", ("<u8", words_of(-(-n_nodes // DOC_BLOCK))), members, source)
-    _write_pieces(out, "peaks.levels", ("<u1", 0), levels, source)
+    columns = "<u8", words_of(-(-n_nodes // DOC_BLOCK))
+    write_pieces(out, "peaks.members", columns, [own.members for own in found], source)
+    starts = write_levels(out, [own.levels for own in found], source)
     out.write("peaks.starts", np.array(starts, np.uint64))
     out.write("peaks.terms", np.array(terms, np.uint32))
     n_levels = sum(form.levels for form in forms)
-    out.write("peaks.codes", np.concatenate([np.zeros(0), *codes]).reshape(len(terms), n_levels))
+    out.write("peaks.codes", np.concatenate([np.zeros(0), *(own.codes for own in found)]).reshape(len(terms), n_levels))
     longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
     return [form.to_json() for form in forms]
@@ -172,33 +166,6 @@ def _all_maxima(
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
         for own in [known.get(term) or pool.submit(anew.of, term) for term in terms]:
             yield own.result() if isinstance(own, Future) else own
-
-
-def _write_pieces(
-    out: ArrayWriter,
-    name: str,
-    columns: tuple[str, int],
-    pieces: Sequence[ArrayPiece],
-    earlier: ArrayReader | None,
-) -> None:
-    """Writes an array of new rows and of ranges of rows of the `earlier` one; `columns` are its type and their number.
-
-    Adjacent ranges are copied as one.
-    """
-    if earlier is None:
-        stream = out.stream(name, *columns)
-        for piece in pieces:
-            stream.append(cast(Array, piece))
-        stream.close()
-        return
-    merged: list[ArrayPiece] = []
-    for piece in pieces:
-        last = merged[-1] if merged else None
-        if isinstance(piece, tuple) and isinstance(last, tuple) and last[1] == piece[0]:
-            merged[-1] = last[0], piece[1]
-        else:
-            merged.append(piece)
-    out.splice(name, earlier, merged)
 
 
 class _TermMaxima:

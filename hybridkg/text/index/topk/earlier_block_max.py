@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.index.layout import Array, ArrayReader
+from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm
 from hybridkg.text.index.topk.level_edits import StoredParts
+from hybridkg.text.index.topk.stored_levels import ArrayPiece
 from hybridkg.text.models.additive import Floats
-
-ArrayPiece: TypeAlias = "Array | tuple[int, int]"
-"""New rows of an array, or a range of rows of the earlier one."""
 
 MAX_DRIFT = 0.005
 """How much looser a bound may be in an earlier form than in the one of the present statistics. The levels of a word
@@ -80,7 +77,10 @@ class EarlierBlockMaxima:
         self.reader, self.forms = reader, forms
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
         self.codes, self.terms = reader.array("peaks.codes"), reader.array("peaks.terms").tolist()
-        self._starts = reader.array("peaks.starts").astype(np.int64)
+        self._begins = reader.array("peaks.starts")[:-1].astype(np.int64).reshape(-1, len(forms) + 1)
+        # The parts of a word are adjacent, and the first and the last have a byte for each block.
+        sizes = self._begins[:, 1:2] - self._begins[:, :1]
+        self._ends = np.concatenate((self._begins[:, 1:], self._begins[:, -1:] + sizes), axis=1)
 
     @classmethod
     def of(cls, reader: ArrayReader, forms: Sequence[BlockMaxForm]) -> EarlierBlockMaxima | None:
@@ -95,22 +95,14 @@ class EarlierBlockMaxima:
 
     def stored(self, row: int) -> StoredMaxima:
         """The maxima of a row as they are."""
-        ranges: list[ArrayPiece] = [*zip(self.begins(row).tolist(), self.ends(row).tolist(), strict=True)]
+        ranges: list[ArrayPiece] = [*zip(self._begins[row].tolist(), self._ends[row].tolist(), strict=True)]
         return StoredMaxima((row, row + 1), ranges, self.codes[row])
-
-    def begins(self, rows: int | NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[..., forms + 1]: the place in `levels` of some rows in each form, and of the sets of fields."""
-        return self._starts[:-1].reshape(-1, len(self.forms) + 1)[rows]
-
-    def ends(self, rows: int | NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[..., forms + 1]: the ends of `begins`."""
-        return self._starts[1:].reshape(-1, len(self.forms) + 1)[rows]
 
     def parts(self, rows: NDArray[np.int64]) -> StoredParts:
         """Where the levels of some rows are."""
-        begins = self.begins(rows)
+        begins = self._begins[rows]
         halves = np.array([*(form.levels == COARSE for form in self.forms), False])
-        return StoredParts(self.levels, begins, self.ends(rows)[:, -1] - begins[:, -1], halves)
+        return StoredParts(self.levels, begins, begins[:, 1] - begins[:, 0], halves)
 
     def codes_of(self, rows: NDArray[np.int64]) -> list[Floats]:
         """For each form float64[rows, levels], the x of each level."""

@@ -32,15 +32,15 @@ def assert_law(folder: Path, fields: Sequence[IndexedField]) -> None:
     lists = SegmentPostings(reader, (len(reader.array("terms.offsets")) - 1) * len(fields))
     text_lengths = rounded_lengths(lengths.sum(axis=0, dtype=np.uint32))
     members, levels, codes = (reader.array(f"peaks.{name}") for name in ("members", "levels", "codes"))
-    starts = reader.array("peaks.starts").astype(np.int64)
+    starts = reader.array("peaks.starts").tolist()
     parts = len(forms) + 1
-    assert starts[0] == 0
     assert starts[-1] == len(levels)
     for row, term in enumerate(terms):
         postings = lists.lists(term * len(fields), (term + 1) * len(fields))
         blocks = block_maxima_numpy(*postings, lengths, text_lengths, forms)
         assert members[row].tobytes() == blocks.members.tobytes()
-        own = [levels[starts[row * parts + part] : starts[row * parts + part + 1]] for part in range(parts)]
+        begins, n = starts[row * parts : (row + 1) * parts], len(blocks.sets)
+        own = [levels[begin:end] for begin, end in zip(begins, [*begins[1:], begins[-1] + n], strict=True)]
         assert own[-1].tobytes() == blocks.sets.tobytes()
         column = 0
         for form, stored, maxima in zip(forms, own, blocks.maxima, strict=False):

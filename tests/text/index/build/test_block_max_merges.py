@@ -16,7 +16,7 @@ from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.stored_fields import best
-from hybridkg.text.index.topk import block_max_writer, changed_blocks, patched_block_max, topk
+from hybridkg.text.index.topk import block_max_writer, changed_blocks, patched_block_max, stored_levels, topk
 
 FIELDS = (
     IndexedField("title", 2.0, 0.5, "standard"),
@@ -108,6 +108,14 @@ def assert_topk_is_exhaustive(folder):
             assert [column.tobytes() for column in found] == [column.tobytes() for column in wanted]
 
 
+@pytest.fixture(params=["written whole", "with a tail"])
+def tails(request, monkeypatch):
+    """Whether levels that change are written behind the others."""
+    monkeypatch.setattr(stored_levels, "MIN_BASE", 1 if request.param == "with a tail" else 1 << 20)
+    monkeypatch.setattr(stored_levels, "MAX_TAIL", 0.9)  # commits change more words than those of long lists
+    return request.param == "with a tail"
+
+
 @pytest.fixture
 def computed_anew(monkeypatch):
     """The words whose maxima are computed from all their postings."""
@@ -120,20 +128,21 @@ def computed_anew(monkeypatch):
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_law_holds_after_each_of_many_merges(kernel, monkeypatch, new_folder, computed_anew, compiled, seed):
+def test_the_law_holds_after_each_of_many_merges(kernel, monkeypatch, new_folder, computed_anew, compiled, seed, tails):
     if compiled:
         assert changed_blocks.KERNEL.load() is not None
     else:
         monkeypatch.setattr(LazyKernel, "for_work", lambda self, work: None)
     rng = np.random.default_rng(seed)
     texts = [entity(rng) for _ in range(N)]
-    path, patched = built(new_folder(), texts), 0
+    path, patched, with_tail = built(new_folder(), texts), 0, 0
     for step in range(12):
         computed_anew.clear()
         new = next_texts(rng, texts, step)
         path, texts = merged(new_folder(), path, texts, new), new
         n_terms = len(ArrayReader(path, "1").array("peaks.terms"))
         patched += n_terms - len(computed_anew)
+        with_tail += (path / "1.peaks.levels.tail").exists()
         assert_law(path, FIELDS)
         from_scratch = ArrayReader(built(new_folder(), texts), "1")
         for name in ("peaks.terms", "peaks.members", "peaks.longest"):
@@ -141,9 +150,10 @@ def test_the_law_holds_after_each_of_many_merges(kernel, monkeypatch, new_folder
         if compiled:
             assert_topk_is_exhaustive(path)
     assert patched > 12 * n_terms / 3
+    assert bool(with_tail) == tails
 
 
-def test_the_same_merges_give_the_same_bytes_with_and_without_kernels(kernel, monkeypatch, new_folder):
+def test_the_same_merges_give_the_same_bytes_with_and_without_kernels(kernel, monkeypatch, new_folder, tails):
     assert changed_blocks.KERNEL.load() is not None
     written = []
     for compiled in (True, True, False):
@@ -160,7 +170,7 @@ def test_the_same_merges_give_the_same_bytes_with_and_without_kernels(kernel, mo
     assert written[0] == written[2]
 
 
-def test_a_word_that_nothing_has_changed_is_copied(new_folder, computed_anew):
+def test_a_word_that_nothing_has_changed_is_copied(new_folder, computed_anew, tails):
     rng = np.random.default_rng(5)
     texts = [entity(rng) for _ in range(N)]
     previous = built(new_folder(), texts)
@@ -168,4 +178,5 @@ def test_a_word_that_nothing_has_changed_is_copied(new_folder, computed_anew):
     new = [*texts[:-1], (*texts[-1][:2], [("unknown", "")])]
     path = merged(new_folder(), previous, texts, new)
     assert computed_anew == []
+    assert (path / "1.peaks.levels").samefile(previous / "1.peaks.levels") == tails
     assert_law(path, FIELDS)
