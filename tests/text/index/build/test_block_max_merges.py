@@ -16,7 +16,14 @@ from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.stored_fields import best
-from hybridkg.text.index.topk import block_max_writer, changed_blocks, patched_block_max, stored_levels, topk
+from hybridkg.text.index.topk import (
+    block_max_writer,
+    changed_blocks,
+    earlier_block_max,
+    patched_block_max,
+    stored_levels,
+    topk,
+)
 
 FIELDS = (
     IndexedField("title", 2.0, 0.5, "standard"),
@@ -180,3 +187,50 @@ def test_a_word_that_nothing_has_changed_is_copied(new_folder, computed_anew, ta
     assert computed_anew == []
     assert (path / "1.peaks.levels").samefile(previous / "1.peaks.levels") == tails
     assert_law(path, FIELDS)
+
+
+def test_forms_stay_until_bounds_in_them_are_loose(new_folder, computed_anew):
+    rng = np.random.default_rng(6)
+    texts = [entity(rng) for _ in range(N)]
+    path = built(new_folder(), texts)
+    forms, changes = ArrayReader(path, "1").about("peaks"), 0
+    for step in range(24):
+        new = list(texts)
+        new[step] = (*texts[step][:1], [("wind " * 25, "")], *texts[step][2:])
+        computed_anew.clear()
+        path, texts = merged(new_folder(), path, texts, new), new
+        assert_law(path, FIELDS)
+        found = ArrayReader(path, "1").about("peaks")
+        n_terms = len(ArrayReader(path, "1").array("peaks.terms"))
+        assert (found == forms) == (len(computed_anew) < n_terms)
+        changes += found != forms
+        forms = found
+    assert 1 < changes < 12
+
+
+@pytest.mark.parametrize("share", [0, 0.002, 0.1])
+def test_a_word_with_too_many_changed_blocks_is_computed_anew(monkeypatch, new_folder, computed_anew, share):
+    monkeypatch.setattr(patched_block_max, "MAX_PATCHED", share)
+    monkeypatch.setattr(earlier_block_max, "MAX_DRIFT", 1)
+    rng = np.random.default_rng(7)
+    texts = [entity(rng) for _ in range(N)]
+    previous = built(new_folder(), texts)
+    computed_anew.clear()
+    new = [([("sea", "")], *own[1:]) if number in (3, 900) else own for number, own in enumerate(texts)]
+    path = merged(new_folder(), previous, texts, new)
+    n_terms = len(ArrayReader(path, "1").array("peaks.terms"))
+    assert len(computed_anew) == n_terms if share < 0.1 else not computed_anew
+
+
+def test_words_that_become_common_are_computed_and_others_leave(monkeypatch, new_folder, computed_anew):
+    monkeypatch.setattr(patched_block_max, "MAX_PATCHED", 1)
+    monkeypatch.setattr(earlier_block_max, "MAX_DRIFT", 1)
+    common, rare = ([("common", "")], [], []), [([(f"w{number}", "")], [], []) for number in range(N)]
+    states = [rare, [common] * (N // 20) + rare[N // 20 :], [common] * (N // 10) + rare[N // 10 :], rare]
+    path, sizes = built(new_folder(), rare), []
+    for before, after in itertools.pairwise(states):
+        computed_anew.clear()
+        path = merged(new_folder(), path, before, after)
+        assert_law(path, FIELDS)
+        sizes.append((len(ArrayReader(path, "1").array("peaks.terms")), len(computed_anew)))
+    assert sizes == [(1, 1), (1, 0), (0, 0)]
