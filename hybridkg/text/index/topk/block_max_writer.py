@@ -179,14 +179,14 @@ class _TermMaxima:
         forms: Sequence[BlockMaxForm],
     ):
         self._forms, self._own = forms, threading.local()
-        self._reader_of = partial(_BlockReader, lists, lengths, text_lengths, forms)
+        self._reader_of = partial(BlockReader, lists, lengths, text_lengths, forms)
 
     def of(self, term: int) -> StoredMaxima:
         """Those of a word."""
         own = self._own.__dict__
         if "reader" not in own:
             own["reader"] = self._reader_of()
-        reader: _BlockReader = own["reader"]
+        reader: BlockReader = own["reader"]
         blocks = reader.blocks(term)
         found = [_quantised(form, maxima) for form, maxima in zip(self._forms, blocks.maxima, strict=True)]
         levels: list[ArrayPiece] = [*(one[1] for one in found), blocks.sets.copy()]
@@ -197,7 +197,7 @@ def _quantised(form: BlockMaxForm, maxima: Floats) -> tuple[Floats, Array]:
     return quantised(maxima, form.levels, halves=form.levels == COARSE)
 
 
-class _BlockReader:
+class BlockReader:
     """Reads the postings of a term by document blocks; what `blocks` gives is valid until its next call."""
 
     def __init__(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.index.layout import ArrayReader
+from hybridkg.text.index.layout import Array, ArrayReader
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm
 from hybridkg.text.index.topk.level_edits import StoredParts
 from hybridkg.text.index.topk.stored_levels import ArrayPiece
@@ -97,6 +97,10 @@ class EarlierBlockMaxima:
         """The maxima of a row as they are."""
         ranges: list[ArrayPiece] = [*zip(self._begins[row].tolist(), self._ends[row].tolist(), strict=True)]
         return StoredMaxima((row, row + 1), ranges, self.codes[row])
+
+    def levels_of(self, row: int) -> list[Array]:
+        """The levels of a row in each form, and its sets of fields."""
+        return [self.levels[begin:end] for begin, end in zip(self._begins[row], self._ends[row], strict=True)]
 
     def parts(self, rows: NDArray[np.int64]) -> StoredParts:
         """Where the levels of some rows are."""

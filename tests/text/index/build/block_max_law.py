@@ -12,11 +12,9 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths
+from hybridkg.text.index.topk.block_max_check import DEPENDS_ON_COMMITS
 from hybridkg.text.index.topk.block_max_writer import block_maxima_numpy
 from hybridkg.text.index.topk.earlier_block_max import MAX_DRIFT, drift
-
-DEPENDS_ON_COMMITS = ("peaks.codes", "peaks.levels", "peaks.starts")
-"""Arrays of block maxima that are not those of a build from scratch."""
 
 
 def assert_law(folder: Path, fields: Sequence[IndexedField]) -> None:

@@ -14,6 +14,7 @@ from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextIndex
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
 from hybridkg.text.index.build.incremental import merge_text
+from hybridkg.text.index.comparison import StoredText, compare_builds
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import (
@@ -89,7 +90,8 @@ def merged(folder, previous, old, new):
         old_to_new.append(ids)
         before.append([(number, old[number][i]) for number in own if old[number][i]])
         changed.append([(number, new[number][i]) for number in own])
-    merge_text(previous, folder, FIELDS, old_to_new, len(new), before, changed, 0)
+    text_bytes = sum(len(value.encode()) for own in new for values in own for value, _ in values)
+    merge_text(previous, folder, FIELDS, old_to_new, len(new), before, changed, text_bytes)
     return folder
 
 
@@ -126,9 +128,9 @@ def tails(request, monkeypatch):
 @pytest.fixture
 def computed_anew(monkeypatch):
     """The words whose maxima are computed from all their postings."""
-    terms, blocks = [], block_max_writer._BlockReader.blocks
+    terms, blocks = [], block_max_writer.BlockReader.blocks
     monkeypatch.setattr(
-        block_max_writer._BlockReader, "blocks", lambda self, term: (terms.append(term), blocks(self, term))[1]
+        block_max_writer.BlockReader, "blocks", lambda self, term: (terms.append(term), blocks(self, term))[1]
     )
     return terms
 
@@ -151,7 +153,9 @@ def test_the_law_holds_after_each_of_many_merges(kernel, monkeypatch, new_folder
         patched += n_terms - len(computed_anew)
         with_tail += (path / "1.peaks.levels.tail").exists()
         assert_law(path, FIELDS)
-        from_scratch = ArrayReader(built(new_folder(), texts), "1")
+        scratch = built(new_folder(), texts)
+        assert compare_builds(StoredText(scratch), StoredText(path)) is None
+        from_scratch = ArrayReader(scratch, "1")
         for name in ("peaks.terms", "peaks.members", "peaks.longest"):
             assert ArrayReader(path, "1").array(name).tobytes() == from_scratch.array(name).tobytes()
         if compiled:
@@ -234,3 +238,27 @@ def test_words_that_become_common_are_computed_and_others_leave(monkeypatch, new
         assert_law(path, FIELDS)
         sizes.append((len(ArrayReader(path, "1").array("peaks.terms")), len(computed_anew)))
     assert sizes == [(1, 1), (1, 0), (0, 0)]
+
+
+@pytest.mark.parametrize("name", ["peaks.codes", "peaks.levels", "peaks.levels.tail", "peaks.starts"])
+def test_damage_of_patched_maxima_is_found_by_their_postings(monkeypatch, new_folder, name):
+    monkeypatch.setattr(stored_levels, "MIN_BASE", 1)
+    monkeypatch.setattr(stored_levels, "MAX_TAIL", 2)
+    monkeypatch.setattr(earlier_block_max, "MAX_DRIFT", 1)
+    rng = np.random.default_rng(8)
+    texts = [entity(rng) for _ in range(N)]
+    new = [([("sea", "")], *texts[0][1:]), *texts[1:]]
+    path, scratch = merged(new_folder(), built(new_folder(), texts), texts, new), built(new_folder(), new)
+    assert compare_builds(StoredText(scratch), StoredText(path)) is None
+    file = path / f"1.{name}"
+    content, found = file.read_bytes(), set()
+    step = {"peaks.starts": 8}.get(name, len(content) // 50)
+    for place in range(len(content) % step, len(content), step):
+        damaged = bytearray(content)
+        damaged[place] ^= 255
+        file.unlink()
+        file.write_bytes(damaged)
+        difference = compare_builds(StoredText(scratch), StoredText(path))
+        found.add(difference is not None)
+    # Some levels have no block, and the base has words that are in the tail.
+    assert found == {True} or (found == {True, False} and name in ("peaks.codes", "peaks.levels"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from block_max_law import DEPENDS_ON_COMMITS, assert_law, header_without_forms
+from block_max_law import assert_law, header_without_forms
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
@@ -24,6 +24,7 @@ from hybridkg.text.index.build.incremental import merge_text
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.topk import block_max, block_max_writer, patched_block_max
+from hybridkg.text.index.topk.block_max_check import DEPENDS_ON_COMMITS
 
 FIELDS = (
     IndexedField("title", 2.0, 0.5, "standard"),
@@ -212,9 +213,9 @@ def test_block_maxima_of_words_that_stay_are_patched(folder, monkeypatch, change
         # w1 leaves some titles, and some texts become longer than others of the same length.
         new[key] = ([(f"t{key % 7} brandnew w{key % 5}", "")], *old[key][1:])
     new[700] = old[700][:1] + old[701][1:]
-    read, blocks = [], block_max_writer._BlockReader.blocks
+    read, blocks = [], block_max_writer.BlockReader.blocks
     monkeypatch.setattr(
-        block_max_writer._BlockReader, "blocks", lambda self, term: (read.append(term), blocks(self, term))[1]
+        block_max_writer.BlockReader, "blocks", lambda self, term: (read.append(term), blocks(self, term))[1]
     )
     merged = _merged(folder, previous, old, new)
     assert len(read) < len(ArrayReader(merged[0], "1").array("peaks.terms")) / 2

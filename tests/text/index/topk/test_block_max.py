@@ -140,7 +140,7 @@ def test_the_kernel_finds_the_blocks_of_numpy(kernel, monkeypatch, n_nodes, seed
             assert (begin, end) == (7 * n_fields, 8 * n_fields)
             return sizes, ids, tf
 
-    reader = block_max_writer._BlockReader(Lists(), lengths, text_lengths, forms)
+    reader = block_max_writer.BlockReader(Lists(), lengths, text_lengths, forms)
     found = reader.blocks(7)
     wanted = block_max_writer.block_maxima_numpy(sizes, ids, tf, lengths, text_lengths, forms)
     for one, other in zip(found, wanted, strict=True):
