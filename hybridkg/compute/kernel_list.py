@@ -44,6 +44,7 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("ranking of few postings", _FEW, (_PACKING, _LOGARITHM)),
     Kernel("ranking with pruning", f"{_TEXT}topk.block_max_kernel", (_PACKING, _LOGARITHM)),
     Kernel("ranking of candidates", _RESTRICT, (_PACKING,)),
+    Kernel("changed block maxima", f"{_TEXT}topk.changed_blocks_kernel", (_PACKING, _RESTRICT)),
     Kernel("look-up of words", _LOOK_UP),
     Kernel("ranking of rare words", _WORDS_TO_RANKS, (_PACKING, _LOGARITHM, _FEW, _LOOK_UP)),
     Kernel(

@@ -130,7 +130,8 @@ def merge_text(
     ]
     same = np.concatenate(lists.same)
     same_scores = np.where(np.isin(same, lists.rescored), -1, same)
-    earlier = EarlierSegment(reader, len(terms), same, same_scores, ids_stay)
+    entities = _with_other_values(old_to_new, added) if ids_stay else np.zeros(0, np.int64)
+    earlier = EarlierSegment(reader, len(terms), same, same_scores, ids_stay, entities)
     written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
     return finish_index(folder, fields, chains, written)
 
@@ -140,6 +141,12 @@ def _ids_stay(old_to_new: Sequence[I64], n_nodes: int) -> bool:
     return all(
         len(own) == n_nodes and bool(((own == np.arange(n_nodes)) | (own < 0)).all()) for own in _distinct(old_to_new)
     )
+
+
+def _with_other_values(old_to_new: Sequence[I64], added: AddedPostings) -> I64:
+    """int64[n], ascending: the entities with other values in a field, by ids that stay."""
+    gone = [np.flatnonzero(own < 0) for own in _distinct(old_to_new)]
+    return sorted_distinct(np.concatenate([*gone, *(ids.astype(np.int64) for ids, _ in added.lengths)]))
 
 
 def _distinct(arrays: Sequence[I64]) -> list[I64]:

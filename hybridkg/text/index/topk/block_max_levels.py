@@ -112,7 +112,11 @@ def classes_numpy(maxima: Floats, wanted: int, mean: float, scale: float) -> Max
 
 def levels_numpy(maxima: Floats, code: Floats, *, halves: bool) -> Bytes:
     """The level of each maximum, as bytes; the numpy reference of `packing_kernel.levels`."""
-    numbers = np.searchsorted(code, maxima).astype(np.uint8)
+    return packed_levels(np.searchsorted(code, maxima).astype(np.uint8), halves=halves)
+
+
+def packed_levels(numbers: Bytes, *, halves: bool) -> Bytes:
+    """Levels as they are stored: a byte each, or the lower half of a byte and then the higher one."""
     if not halves:
         return numbers
     padded = np.zeros(len(numbers) + len(numbers) % 2, np.uint8)

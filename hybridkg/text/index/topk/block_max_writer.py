@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader, ArrayWriter
-from hybridkg.text.index.postings import SegmentPostings
+from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
-from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
+from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima, StoredMaxima
+from hybridkg.text.index.topk.patched_block_max import PatchedBlockMaxima
+from hybridkg.text.index.topk.stored_levels import ArrayPiece, write_levels, write_pieces
 from hybridkg.text.models.additive import Floats
-
-ArrayPiece: TypeAlias = "Array | tuple[int, int]"
-"""New rows of an array, or a range of rows of the earlier one."""
 
 COMMON = 64
 """A word has block maxima if at least one in this many entities has it."""
@@ -48,6 +47,7 @@ class EarlierSegment:
         same: int64[next terms], the earlier number of each term that has the postings of before; -1 for the others.
         same_scores: the same for terms whose postings are in fields of the length of before as well.
         ids_stay: whether every entity that stays has the id of before, and none has come or gone.
+        changed: int64[n], ascending, the entities with other values in a field, where ids stay.
     """
 
     reader: ArrayReader
@@ -55,6 +55,7 @@ class EarlierSegment:
     same: NDArray[np.int64]
     same_scores: NDArray[np.int64]
     ids_stay: bool
+    changed: NDArray[np.int64]
 
 
 class TermBlocks(NamedTuple):
@@ -92,77 +93,83 @@ def write_block_maxima(
         earlier: a segment that spares the words that have not changed.
     """
     n_fields, n_nodes = lengths.shape
-    forms = default_forms(fields, totals)
+    forms: Sequence[BlockMaxForm] = default_forms(fields, totals)
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     text_lengths = lengths.sum(axis=0, dtype=np.uint32)
-    rounded = rounded_lengths(text_lengths)
-    kept = None
+    kept, known = None, dict[int, StoredMaxima]()
     if terms and earlier is not None and earlier.ids_stay:
-        kept = EarlierBlockMaxima.of(earlier.reader, earlier.same_scores, forms, rounded)
-    term_maxima = _TermMaxima(lists, lengths, rounded, forms, kept)
-    members: list[ArrayPiece] = []
-    levels: list[ArrayPiece] = []
-    codes, starts = [], [0]
-    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
-        for own in [term_maxima.kept(term) or pool.submit(term_maxima.of, term) for term in terms]:
-            found = own.result() if isinstance(own, Future) else own
-            members.append(found.members)
-            codes += found.codes
-            for part in found.levels:
-                levels.append(part)
-                starts.append(starts[-1] + (part[1] - part[0] if isinstance(part, tuple) else len(part)))
+        kept = EarlierBlockMaxima.of(earlier.reader, forms)
+    if kept is not None and earlier is not None:
+        forms = kept.forms
+        known = _patched(kept, earlier, terms, TermDictionary(reader), lists, lengths)
+    found = list(_all_maxima(terms, known, lists, lengths, text_lengths, forms))
     source = None if kept is None else kept.reader
-    _write_pieces(out, "peaks.members", ("<u8", words_of(-(-n_nodes // DOC_BLOCK))), members, source)
-    _write_pieces(out, "peaks.levels", ("<u1", 0), levels, source)
+    columns = "<u8", words_of(-(-n_nodes // DOC_BLOCK))
+    write_pieces(out, "peaks.members", columns, [own.members for own in found], source)
+    starts = write_levels(out, [own.levels for own in found], source)
     out.write("peaks.starts", np.array(starts, np.uint64))
     out.write("peaks.terms", np.array(terms, np.uint32))
     n_levels = sum(form.levels for form in forms)
-    out.write("peaks.codes", np.concatenate([np.zeros(0), *codes]).reshape(len(terms), n_levels))
+    out.write("peaks.codes", np.concatenate([np.zeros(0), *(own.codes for own in found)]).reshape(len(terms), n_levels))
     longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
     return [form.to_json() for form in forms]
 
 
-def _write_pieces(
-    out: ArrayWriter,
-    name: str,
-    columns: tuple[str, int],
-    pieces: Sequence[ArrayPiece],
-    earlier: ArrayReader | None,
-) -> None:
-    """Writes an array of new rows and of ranges of rows of the `earlier` one; `columns` are its type and their number.
+def _patched(
+    kept: EarlierBlockMaxima,
+    earlier: EarlierSegment,
+    terms: Sequence[int],
+    dictionary: TermDictionary,
+    lists: SegmentPostings,
+    lengths: NDArray[np.uint32],
+) -> dict[int, StoredMaxima]:
+    """The maxima of the words that an earlier segment has, too, without those that are to be computed anew.
 
-    Adjacent ranges are copied as one.
+    Args:
+        kept: the maxima of the earlier segment.
+        earlier: this segment.
+        terms: the common terms of the next segment.
+        dictionary: all of its terms.
+        lists: its posting lists.
+        lengths: uint32[fields, nodes], its lengths.
     """
-    if earlier is None:
-        stream = out.stream(name, *columns)
-        for piece in pieces:
-            stream.append(cast(Array, piece))
-        stream.close()
+    before = TermDictionary(earlier.reader)
+    row_of = {before.term(number): row for row, number in enumerate(kept.terms)}
+    rows = {term: row for term in terms if (row := row_of.get(dictionary.term(term))) is not None}
+    text_lengths = [
+        rounded_lengths(own[:, earlier.changed].sum(axis=0, dtype=np.uint32))
+        for own in (lengths, earlier.reader.array("lengths"))
+    ]
+    patched = PatchedBlockMaxima(kept, lists, lengths)
+    of_changed = {term: row for term, row in rows.items() if earlier.same_scores[term] < 0}
+    others = {term: row for term, row in rows.items() if term not in of_changed}
+    found = patched.of(of_changed, earlier.changed)
+    found.update(patched.of(others, earlier.changed[text_lengths[0] != text_lengths[1]]))
+    return found
+
+
+def _all_maxima(
+    terms: Sequence[int],
+    known: Mapping[int, StoredMaxima],
+    lists: SegmentPostings,
+    lengths: NDArray[np.uint32],
+    text_lengths: NDArray[np.uint32],
+    forms: Sequence[BlockMaxForm],
+) -> Iterator[StoredMaxima]:
+    """The maxima of words; those that are not known are computed from their postings."""
+    if len(known) == len(terms):
+        yield from (known[term] for term in terms)
         return
-    merged: list[ArrayPiece] = []
-    for piece in pieces:
-        last = merged[-1] if merged else None
-        if isinstance(piece, tuple) and isinstance(last, tuple) and last[1] == piece[0]:
-            merged[-1] = last[0], piece[1]
-        else:
-            merged.append(piece)
-    out.splice(name, earlier, merged)
-
-
-class _Maxima(NamedTuple):
-    """The block maxima of a word as arrays have them: `members`, the levels of each form and behind them the sets of
-    fields, and the x of each level of each form.
-    """
-
-    members: ArrayPiece
-    levels: list[ArrayPiece]
-    codes: list[Array]
+    anew = _TermMaxima(lists, lengths, rounded_lengths(text_lengths), forms)
+    with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
+        for own in [known.get(term) or pool.submit(anew.of, term) for term in terms]:
+            yield own.result() if isinstance(own, Future) else own
 
 
 class _TermMaxima:
-    """The block maxima of words; may be used by several threads."""
+    """The block maxima of words, computed from their postings; may be used by several threads."""
 
     def __init__(
         self,
@@ -170,51 +177,27 @@ class _TermMaxima:
         lengths: NDArray[np.uint32],
         text_lengths: NDArray[np.uint32],
         forms: Sequence[BlockMaxForm],
-        kept: EarlierBlockMaxima | None,
     ):
-        self._forms, self._kept, self._own = forms, kept, threading.local()
-        self._reader_of = partial(_BlockReader, lists, lengths, text_lengths)
+        self._forms, self._own = forms, threading.local()
+        self._reader_of = partial(BlockReader, lists, lengths, text_lengths, forms)
 
-    def kept(self, term: int) -> _Maxima | None:
-        """Those of a word that are the same as in the earlier segment; None for another word."""
-        kept = self._kept
-        row = None if kept is None else kept.row(term)
-        return self.of(term) if kept and row is not None and all(kept.keeps(row, f) for f in self._forms) else None
-
-    def of(self, term: int) -> _Maxima:
-        """Those of a word, taken from the earlier segment where they are the same."""
-        kept = self._kept
-        row = None if kept is None else kept.row(term)
-        if kept is None or row is None:
-            blocks = self._blocks(term, self._forms)
-            found = [_quantised(form, maxima) for form, maxima in zip(self._forms, blocks.maxima, strict=True)]
-            levels: list[ArrayPiece] = [*(one[1] for one in found), blocks.sets.copy()]
-            return _Maxima(blocks.members[None, :], levels, [one[0] for one in found])
-        changed = [form for form in self._forms if not kept.keeps(row, form)]
-        anew = {}
-        if changed:
-            maxima_of_each = self._blocks(term, changed).maxima
-            anew = {id(form): _quantised(form, maxima) for form, maxima in zip(changed, maxima_of_each, strict=True)}
-        levels, codes = [], []
-        for number, form in enumerate(self._forms):
-            code, level = anew.get(id(form)) or (kept.codes_of(row, number), kept.range_of(row, number))
-            levels.append(level)
-            codes.append(code)
-        return _Maxima((row, row + 1), [*levels, kept.range_of(row, len(self._forms))], codes)
-
-    def _blocks(self, term: int, forms: Sequence[BlockMaxForm]) -> TermBlocks:
-        """The blocks of a word, valid until the next call of the same thread."""
-        readers: dict[int, _BlockReader] = self._own.__dict__.setdefault("readers", {})
-        if len(forms) not in readers:
-            readers[len(forms)] = self._reader_of(forms)
-        return readers[len(forms)].blocks(term)
+    def of(self, term: int) -> StoredMaxima:
+        """Those of a word."""
+        own = self._own.__dict__
+        if "reader" not in own:
+            own["reader"] = self._reader_of()
+        reader: BlockReader = own["reader"]
+        blocks = reader.blocks(term)
+        found = [_quantised(form, maxima) for form, maxima in zip(self._forms, blocks.maxima, strict=True)]
+        levels: list[ArrayPiece] = [*(one[1] for one in found), blocks.sets.copy()]
+        return StoredMaxima(blocks.members[None, :], levels, np.concatenate([one[0] for one in found]))
 
 
 def _quantised(form: BlockMaxForm, maxima: Floats) -> tuple[Floats, Array]:
     return quantised(maxima, form.levels, halves=form.levels == COARSE)
 
 
-class _BlockReader:
+class BlockReader:
     """Reads the postings of a term by document blocks; what `blocks` gives is valid until its next call."""
 
     def __init__(

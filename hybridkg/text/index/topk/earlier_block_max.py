@@ -1,114 +1,119 @@
-"""The block maxima of the words that a commit has left alone, taken from the earlier segment.
+"""The stored block maxima of an earlier segment, which those of the next one are taken from.
 
-The maxima of a word depend on its postings, on the lengths of the entities that have it, and on the form. Where no
-entity has entered or left the index, ids stay. Then a word without an edited posting keeps its blocks and its maxima in
-every form that takes the length of a field, because an entity whose field has another length has other postings there.
-A form that takes the length of the whole text changes with every field of an entity, unless the rounded length stays.
+Stored maxima bound every query whatever their form is, so the forms of the earlier segment stay as long as bounds in
+them are nearly as tight as in the forms that the next statistics give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader
-from hybridkg.text.index.topk.block_max import BlockMaxForm, rounded_lengths
+from hybridkg.text.index.layout import Array, ArrayReader
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm
+from hybridkg.text.index.topk.level_edits import StoredParts
+from hybridkg.text.index.topk.stored_levels import ArrayPiece
+from hybridkg.text.models.additive import Floats
 
-MAX_LOOKED_UP = 1_000
-"""Entities of another length that are looked up in the blocks of each word; of more, a word is taken to have one."""
+MAX_DRIFT = 0.005
+"""How much looser a bound may be in an earlier form than in the one of the present statistics. The levels of a word
+hide it, and a commit of 100 triples at 100,000 entities moves some mean length by a thousandth every second time."""
+
+
+@dataclass(frozen=True)
+class StoredMaxima:
+    """The block maxima of a word as arrays have them.
+
+    Args:
+        members: a row of `peaks.members`.
+        levels: of each form, and behind them the sets of fields.
+        codes: float64[...], the x of each level of each form.
+    """
+
+    members: ArrayPiece
+    levels: list[ArrayPiece]
+    codes: Floats
+
+
+def drift(stored: BlockMaxForm, form: BlockMaxForm) -> float:
+    """How much looser a bound can be in a stored form than in another one, as a share; infinite for unlike forms.
+
+    The x of two forms have a quotient between the smallest and the largest of those of their fields. Those are
+    quotients of linear functions of the length, so they lie between the quotients of the bases and of the slopes.
+
+    >>> def of(mean):
+    ...     return BlockMaxForm(np.ones(1), np.array([0.25]), np.array([0.75]) / mean, together=False, levels=256)
+    >>> round(drift(of(10.0), of(10.02)), 6), drift(of(10.0), of(10.0))
+    (0.002, 0.0)
+    """
+    if (stored.together, stored.levels, len(stored.base)) != (form.together, form.levels, len(form.base)):
+        return np.inf
+    if ((stored.coefficient > 0) != (form.coefficient > 0)).any():
+        return np.inf
+    used = form.coefficient > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = form.coefficient / stored.coefficient
+        quotients = np.concatenate(
+            [
+                (weight * own / other)[used & ~((own == 0) & (other == 0))]
+                for own, other in ((stored.base, form.base), (stored.slope, form.slope))
+            ]
+        )
+    return float(quotients.max() / quotients.min() - 1.0) if len(quotients) and quotients.min() > 0 else np.inf
 
 
 class EarlierBlockMaxima:
-    """The block maxima of an earlier segment with the same entities, in the same forms.
+    """The block maxima of an earlier segment with the same entities.
 
     Args:
         reader: of the earlier segment.
-        same: int64[terms], the earlier number of each term whose postings have stayed; -1 for the others.
-        forms: of both segments.
-        changed: entities whose texts have another length.
+        forms: of its maxima.
     """
 
-    def __init__(
-        self,
-        reader: ArrayReader,
-        same: NDArray[np.int64],
-        forms: Sequence[BlockMaxForm],
-        changed: NDArray[np.int64],
-    ):
-        self.reader, self._forms, self._same = reader, forms, same
+    def __init__(self, reader: ArrayReader, forms: Sequence[BlockMaxForm]):
+        self.reader, self.forms = reader, forms
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
-        self.codes, self._starts = reader.array("peaks.codes"), reader.array("peaks.starts").tolist()
-        self._row = {term: row for row, term in enumerate(reader.array("peaks.terms").tolist())}
-        self._ends = np.cumsum([0, *(form.levels for form in forms)]).tolist()
-        self._has_changed = self._rows_with(changed)
+        self.codes, self.terms = reader.array("peaks.codes"), reader.array("peaks.terms").tolist()
+        self._begins = reader.array("peaks.starts")[:-1].astype(np.int64).reshape(-1, len(forms) + 1)
+        # The parts of a word are adjacent, and the first and the last have a byte for each block.
+        sizes = self._begins[:, 1:2] - self._begins[:, :1]
+        self._ends = np.concatenate((self._begins[:, 1:], self._begins[:, -1:] + sizes), axis=1)
 
     @classmethod
-    def of(
-        cls, reader: ArrayReader, same: NDArray[np.int64], forms: Sequence[BlockMaxForm], lengths: NDArray[np.uint32]
-    ) -> EarlierBlockMaxima | None:
-        """The block maxima of an earlier segment whose ids are those of the next one; None where its forms differ.
-
-        Args:
-            reader: of the earlier segment.
-            same: int64[terms], as in the class.
-            forms: of the next segment.
-            lengths: uint32[nodes], of the whole texts of the next segment, rounded.
-        """
-        if reader.about("peaks") != [form.to_json() for form in forms]:
+    def of(cls, reader: ArrayReader, forms: Sequence[BlockMaxForm]) -> EarlierBlockMaxima | None:
+        """The block maxima of an earlier segment; None where its forms are not near those of the next segment."""
+        stored = reader.about("peaks")
+        if [_kind(own) for own in stored] != [_kind(form.to_json()) for form in forms]:
             return None
-        before = rounded_lengths(reader.array("lengths").sum(axis=0, dtype=np.uint32))
-        return cls(reader, same, forms, np.flatnonzero(before != lengths))
+        own = [BlockMaxForm.from_json(form) for form in stored]
+        if any(drift(*pair) > MAX_DRIFT for pair in zip(own, forms, strict=True)):
+            return None
+        return cls(reader, own)
 
-    def row(self, term: int) -> int | None:
-        """The earlier row of a term whose postings have stayed; None for another term."""
-        return self._row.get(int(self._same[term]))
+    def stored(self, row: int) -> StoredMaxima:
+        """The maxima of a row as they are."""
+        ranges: list[ArrayPiece] = [*zip(self._begins[row].tolist(), self._ends[row].tolist(), strict=True)]
+        return StoredMaxima((row, row + 1), ranges, self.codes[row])
 
-    def keeps(self, row: int, form: BlockMaxForm) -> bool:
-        """Whether the maxima of a row are the same in a form."""
-        return not (form.together and self._has_changed[row])
+    def levels_of(self, row: int) -> list[Array]:
+        """The levels of a row in each form, and its sets of fields."""
+        return [self.levels[begin:end] for begin, end in zip(self._begins[row], self._ends[row], strict=True)]
 
-    def levels_of(self, row: int, number: int) -> Array:
-        """The levels of a row in a form; behind the last form, the sets of fields."""
-        return self.levels[slice(*self.range_of(row, number))]
+    def parts(self, rows: NDArray[np.int64]) -> StoredParts:
+        """Where the levels of some rows are."""
+        begins = self._begins[rows]
+        halves = np.array([*(form.levels == COARSE for form in self.forms), False])
+        return StoredParts(self.levels, begins, begins[:, 1] - begins[:, 0], halves)
 
-    def range_of(self, row: int, number: int) -> tuple[int, int]:
-        """The places of `levels_of` in the earlier array."""
-        place = row * (len(self._forms) + 1) + number
-        return self._starts[place], self._starts[place + 1]
-
-    def codes_of(self, row: int, number: int) -> Array:
-        """The x of each level of a row in a form."""
-        return self.codes[row, self._ends[number] : self._ends[number + 1]]
-
-    def _rows_with(self, entities: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether the term of each row is in the text of any of some entities."""
-        block = entities // DOC_BLOCK
-        words = self.members[:, block >> 6] >> (block & 63).astype(np.uint64) & np.uint64(1)
-        found: NDArray[np.bool_] = np.asarray(words.any(axis=1))
-        if len(entities) > MAX_LOOKED_UP or not found.any():
-            return found
-        blocks_of_word = ones(self.members)
-        before = np.cumsum(blocks_of_word, axis=1) - blocks_of_word
-        place, bit = block >> 6, (block & 63).astype(np.uint64)
-        rank = before[:, place] + ones(self.members[:, place] & ((np.uint64(1) << bit) - np.uint64(1)))
-        starts = np.array(self._starts, np.int64)[len(self._forms) :: len(self._forms) + 1]
-        rows, own = np.nonzero(words)
-        sets = self.levels[starts[rows] + rank[rows, own]]
-        found[:] = False
-        found[rows[(sets >> (FIELD_SETS + entities[own] % DOC_BLOCK) & 1).astype(bool)]] = True
-        return found
+    def codes_of(self, rows: NDArray[np.int64]) -> list[Floats]:
+        """For each form float64[rows, levels], the x of each level."""
+        ends = np.cumsum([form.levels for form in self.forms])
+        return np.split(self.codes[rows], ends[:-1], axis=1)
 
 
-def ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The number of set bits of each word, as `np.bitwise_count` of numpy 2; counted in pairs, fours and bytes.
-
-    >>> ones(np.array([0, 7, 1 << 63 | 1], np.uint64)).tolist()
-    [0, 3, 2]
-    """
-    pairs = words - (words >> np.uint64(1) & np.uint64(0x5555555555555555))
-    fours = (pairs & np.uint64(0x3333333333333333)) + (pairs >> np.uint64(2) & np.uint64(0x3333333333333333))
-    each = fours + (fours >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    found: NDArray[np.int64] = (each * np.uint64(0x0101010101010101) >> np.uint64(56)).astype(np.int64)
-    return found
+def _kind(form: dict[str, object]) -> dict[str, object]:
+    """What two forms of the header must have in common."""
+    return {name: value for name, value in form.items() if not isinstance(value, list)}

@@ -5,13 +5,11 @@ import pytest
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
-from hybridkg.text.index.build.segment_tail import SEGMENT
-from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, ArrayReader
+from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS
 from hybridkg.text.index.stored_fields import best
 from hybridkg.text.index.topk import block_max_writer, topk
 from hybridkg.text.index.topk.block_max import COARSE, FINE, LENGTH_BITS, TEXT_MU, BlockMaxForm, rounded_lengths
 from hybridkg.text.index.topk.block_max_levels import quantised
-from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 
 pytestmark = pytest.mark.quick
 
@@ -80,19 +78,6 @@ def test_a_rounded_length_is_a_little_shorter_and_mostly_that_of_the_next_length
     assert (np.diff(rounded[:20_000]) > 0).mean() < 1 / 32
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_words_of_some_entities_are_found_by_their_blocks(build, index, seed):
-    reader = ArrayReader(build.folder, SEGMENT)
-    earlier = EarlierBlockMaxima(reader, np.arange(10), index._block_maxima._forms, np.zeros(0, np.int64))
-    entities = np.sort(np.random.default_rng(seed).choice(N, 1 + 2 * seed, replace=False))
-    terms = reader.array("peaks.terms").tolist()
-    wanted = [
-        any(np.isin(index._lists.postings(t * len(FIELDS) + f).ids, entities).any() for f in range(len(FIELDS)))
-        for t in terms
-    ]
-    assert earlier._rows_with(entities).tolist() == wanted
-
-
 def drawn_maxima(seed):
     """Maxima of some shape: heavy tails, few values, equal ones, zeros."""
     rng = np.random.default_rng(seed)
@@ -155,7 +140,7 @@ def test_the_kernel_finds_the_blocks_of_numpy(kernel, monkeypatch, n_nodes, seed
             assert (begin, end) == (7 * n_fields, 8 * n_fields)
             return sizes, ids, tf
 
-    reader = block_max_writer._BlockReader(Lists(), lengths, text_lengths, forms)
+    reader = block_max_writer.BlockReader(Lists(), lengths, text_lengths, forms)
     found = reader.blocks(7)
     wanted = block_max_writer.block_maxima_numpy(sizes, ids, tf, lengths, text_lengths, forms)
     for one, other in zip(found, wanted, strict=True):

@@ -1,0 +1,50 @@
+"""A check of stored block maxima against the postings, since other commits lead to other levels for the same texts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.text.index.layout import ArrayReader
+from hybridkg.text.index.postings import SegmentPostings
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, rounded_lengths
+from hybridkg.text.index.topk.block_max_levels import levels_numpy
+from hybridkg.text.index.topk.block_max_writer import BlockReader
+from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
+
+DEPENDS_ON_COMMITS = ("peaks.codes", "peaks.levels", "peaks.starts")
+"""The arrays of block maxima that are not those of a build from scratch."""
+
+
+def wrong_block_maxima(reader: ArrayReader, lists: SegmentPostings, lengths: NDArray[np.uint32]) -> str:
+    """The first array of DEPENDS_ON_COMMITS that contradicts the postings; empty for none.
+
+    Each document block must have the lowest level whose x is not below its maximum in the stored form, and the fields
+    and entities that have the word there.
+
+    Args:
+        reader: of a segment whose other arrays are right.
+        lists: its posting lists.
+        lengths: uint32[fields, nodes].
+    """
+    forms = [BlockMaxForm.from_json(form) for form in reader.about("peaks")]
+    try:
+        stored = EarlierBlockMaxima(reader, forms)
+    except ValueError:
+        return "peaks.starts"
+    if int(reader.array("peaks.starts")[-1]) != len(stored.levels):
+        return "peaks.starts"
+    blocks_of = BlockReader(lists, lengths, rounded_lengths(lengths.sum(axis=0, dtype=np.uint32)), forms)
+    for row, term in enumerate(stored.terms):
+        blocks, codes = blocks_of.blocks(term), [own[0] for own in stored.codes_of(np.array([row]))]
+        for code, maxima in zip(codes, blocks.maxima, strict=True):
+            if not ((code[1:] >= code[:-1]).all() and (maxima <= code[-1]).all()):
+                return "peaks.codes"
+        wanted = [
+            levels_numpy(maxima, code, halves=form.levels == COARSE)
+            for form, code, maxima in zip(forms, codes, blocks.maxima, strict=True)
+        ]
+        for own, expected in zip(stored.levels_of(row), [*wanted, blocks.sets], strict=True):
+            if not np.array_equal(own, expected):
+                return "peaks.levels"
+    return ""
