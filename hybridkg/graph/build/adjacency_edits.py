@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,18 +46,46 @@ def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:
     new_keys, first_of_each, counts = np.unique(
         (added >> _HALF)[~entering.is_key], return_index=True, return_counts=True
     )
-    degrees = np.diff(old.offsets.astype(np.int64))
-    np.add.at(degrees, entering.key[entering.is_key], 1)
-    np.subtract.at(degrees, leaving.key, 1)
-    keys = ArrayEdit(len(old.keys), np.flatnonzero(degrees == 0), entering.key[~entering.is_key][first_of_each])
-    degrees = keys.apply(degrees, counts)
-    offsets = np.zeros(len(degrees) + 1, np.int64)
-    np.cumsum(degrees, out=offsets[1:])
+    before = entering.key[~entering.is_key][first_of_each]
+    steps = dict.fromkeys(leaving.key.tolist(), 0)
+    for place in entering.key[entering.is_key].tolist():
+        steps[place] = steps.get(place, 0) + 1
+    for place in leaving.key.tolist():
+        steps[place] -= 1
+    gone = [p for p in sorted(steps) if int(old.offsets[p + 1]) - int(old.offsets[p]) + steps[p] == 0]
+    keys = ArrayEdit(len(old.keys), np.array(gone, np.int64), before)
+    offsets, begins = _shifted(old.offsets, steps, before.tolist(), counts.tolist())
     return Adjacency(
         keys.apply(old.keys, new_keys.astype(np.uint32)),
-        offsets,
+        ArrayEdit(len(offsets), keys.removed, before).apply(offsets, begins),
         targets.apply(old.targets, (added & _LOW).astype(np.uint32)),
     )
+
+
+def _shifted(
+    offsets: NDArray[Any], steps: Mapping[int, int], before: Sequence[int], counts: Sequence[int]
+) -> tuple[I64, I64]:
+    """(int64[keys + 1], the offsets of the earlier keys afterwards; int64[new keys], the offset of each new key).
+
+    Args:
+        offsets: of the earlier keys.
+        steps: the targets that a key, by its place, has more.
+        before: the place before which each new key belongs, ascending.
+        counts: the targets of each new key.
+    """
+    # A new key shifts the one before which it belongs; another key shifts those behind it.
+    events = [(place, 0, count) for place, count in zip(before, counts, strict=True)]
+    events += [(place + 1, -1, step) for place, step in steps.items() if step]
+    result, begins, shift, at = offsets.astype(np.int64), list[int](), 0, 0
+    for place, order, step in sorted(events, key=itemgetter(0, 1)):
+        if shift:
+            result[at:place] += shift
+        at = place
+        if not order:
+            begins.append(int(offsets[place]) + shift)
+        shift += step
+    result[at:] += shift
+    return result, np.array(begins, np.int64)
 
 
 class _Places(NamedTuple):

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hybridkg.graph.literal_order import SEGMENTS
 from hybridkg.graph.statistics.catalog import MAX_FREQUENT, MAX_TERM_LENGTH, Others, Statistics
 from hybridkg.graph.statistics.grouping import MAX_MEMBERS, MAX_SETS, find_sets
 from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, most_frequent
-from hybridkg.graph.statistics.objects_in_order import ObjectsInOrder, objects_in_order
+from hybridkg.graph.statistics.objects_in_order import objects_in_order, ranks
 from hybridkg.interfaces.progress import SILENT, Progress
-from hybridkg.interfaces.statistics import PredicateStatistics
+from hybridkg.interfaces.statistics import Bucket, PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, NamedNode, Term
 
 if TYPE_CHECKING:
-    from hybridkg.graph.columns import PredicateColumns, ProjectionColumns, TermTable
+    from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns, TermTable
     from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 
 WITH_VALUES = ("number", "datetime zoned", "datetime", "date zoned", "date")
@@ -93,23 +94,18 @@ def collect(
 
 
 def describe(iri: str, predicate: PredicateColumns, terms: TermTable) -> PredicateStatistics:
-    objects = objects_in_order(predicate.backward, terms)
-    backward, histograms = objects.backward, {}
-    for name in WITH_VALUES:
-        first, last = objects.literals.segments[name]
-        if first < last and (buckets := equi_depth(backward, objects.literals.values(name), first, last)):
-            histograms[name] = buckets
-    frequent = most_frequent(backward, MAX_FREQUENT)
-    texts = map(_text, terms.terms(objects.ids_of([key for key, _ in frequent])))
+    backward = predicate.backward
+    frequent = most_frequent(backward, MAX_FREQUENT, rank=ranks(backward, terms))
+    texts = map(_text, terms.terms(np.array([key for key, _ in frequent], np.uint32)))
     return PredicateStatistics(
         iri,
         predicate.triples,
         len(predicate.forward.keys),
         len(backward.keys),
-        _kinds(objects, terms.n_nodes),
+        _kinds(backward, terms),
         degree_quantiles(predicate.forward),
         degree_quantiles(backward),
-        histograms,
+        _histograms(backward, terms),
         tuple(zip(texts, (triples for _, triples in frequent), strict=True)),
     )
 
@@ -119,14 +115,31 @@ def _text(term: Term | None) -> str | None:
     return text if len(text) <= MAX_TERM_LENGTH else None
 
 
-def _kinds(objects: ObjectsInOrder, n_nodes: int) -> dict[str, int]:
-    """The triples by kind of their object, in id order, without zeros."""
-    kinds, backward = {}, objects.backward
-    for name, (first, last) in {"node": (0, n_nodes), **objects.literals.segments}.items():
-        begin, end = np.searchsorted(backward.keys, np.array([first, last], backward.keys.dtype)).tolist()
-        if n := int(backward.offsets[end]) - int(backward.offsets[begin]):
-            kinds[name] = n
-    return kinds
+def _histograms(backward: Adjacency, terms: TermTable) -> dict[str, tuple[Bucket, ...]]:
+    """The equi-depth histogram of the values of each segment that has some."""
+    with_values = [name for name in WITH_VALUES if _triples_of(backward, terms, name)]
+    if not with_values:
+        return {}
+    objects = objects_in_order(backward, terms)
+    return {
+        name: equi_depth(objects.backward, objects.literals.values(name), *objects.literals.segments[name])
+        for name in with_values
+    }
+
+
+def _kinds(backward: Adjacency, terms: TermTable) -> dict[str, int]:
+    """The triples by kind of their object, in the order of kinds, without zeros."""
+    counts = {name: _triples_of(backward, terms, name) for name in ("node", *SEGMENTS)}
+    return {name: triples for name, triples in counts.items() if triples}
+
+
+def _triples_of(backward: Adjacency, terms: TermTable, kind: str) -> int:
+    """The triples whose object is of a kind."""
+    triples = 0
+    for ids in [(0, terms.n_nodes)] if kind == "node" else [part.segments[kind] for part in terms.parts]:
+        begin, end = np.searchsorted(backward.keys, np.array(ids, backward.keys.dtype)).tolist()
+        triples += int(backward.offsets[end]) - int(backward.offsets[begin])
+    return triples
 
 
 def _classes(columns: ProjectionColumns, most: int) -> tuple[dict[str, int], Others]:

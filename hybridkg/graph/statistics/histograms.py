@@ -7,14 +7,14 @@ a frequent value has its own bucket, so its estimate is exact).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.graph_index import Cardinality
+from hybridkg.interfaces.graph_index import Cardinality, Ids
 from hybridkg.interfaces.statistics import Bucket, Degrees
 
 if TYPE_CHECKING:
@@ -68,30 +68,40 @@ def _counts(values: NDArray[np.int64]) -> tuple[list[int], list[int]]:
     return occurring.tolist(), counts.tolist()
 
 
-def most_frequent(adjacency: Adjacency, n: int, end: int | None = None, least: int = 2) -> list[tuple[int, int]]:
-    """(key, degree) of the keys of highest degree, by descending degree, then id.
+def most_frequent(
+    adjacency: Adjacency,
+    n: int,
+    end: int | None = None,
+    least: int = 2,
+    rank: Callable[[Ids], NDArray[np.int64]] | None = None,
+) -> list[tuple[int, int]]:
+    """(key, degree) of the keys of highest degree, by descending degree, then by rank.
 
     Args:
         adjacency: one direction of a predicate.
         n: the maximum number of keys.
         end: restricts it to the keys before this place; None for all.
         least: the minimum degree.
+        rank: of keys, as numbers below 2^62; None where it is the order of their ids.
 
     >>> from hybridkg.graph.build.reference_builder import adjacency
     >>> most_frequent(adjacency(np.array([9, 9, 7, 7, 5]), np.array([2, 3, 2, 4, 2])), 16)
     [(7, 2), (9, 2)]
     """
-    best: list[tuple[int, int]] = []
+    best: list[tuple[int, int, int]] = []
     for first, last in chunks(0, len(adjacency.keys) if end is None else end):
         degrees = degrees_of(adjacency, first, last)
         if len(degrees) > n:
             least = max(least, _nth_largest(degrees, n))
         places = np.flatnonzero(degrees >= least)
+        keys = adjacency.keys[first + places]
+        ranks: NDArray[Any] = keys if rank is None else rank(keys)
         # A stable sort breaks ties by the smallest ids.
-        places = places[np.argsort(-degrees[places], kind="stable")[:n]]
-        new = zip(adjacency.keys[first + places].tolist(), degrees[places].tolist(), strict=True)
-        best = sorted([*best, *new], key=lambda item: (-item[1], item[0]))[:n]
-    return best
+        order = np.argsort(-degrees[places], kind="stable") if rank is None else np.lexsort((ranks, -degrees[places]))
+        chosen = order[:n]
+        new = zip(keys[chosen].tolist(), degrees[places][chosen].tolist(), ranks[chosen].tolist(), strict=True)
+        best = sorted([*best, *new], key=lambda item: (-item[1], item[2]))[:n]
+    return [(key, degree) for key, degree, _ in best]
 
 
 def _nth_largest(values: NDArray[np.int64], n: int) -> int:

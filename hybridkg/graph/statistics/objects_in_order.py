@@ -6,7 +6,7 @@ projection without a tail has them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.storage.array_edit import ArrayEdit
 
+I64 = NDArray[np.int64]
+
 if TYPE_CHECKING:
     from hybridkg.graph.columns import TermTable
 
@@ -27,19 +29,31 @@ class ObjectsInOrder:
     """Objects numbered in the order of their terms.
 
     Args:
-        backward: from objects to subjects; its targets are in another order where `ids` is not None.
+        backward: from objects to subjects; the order of its targets may be another one.
         literals: segments and values of the literals, by the same numbers.
-        ids: uint32[keys]: the id of each key of `backward`; None where its numbers are the ids.
     """
 
     backward: Adjacency
     literals: LiteralPart
-    ids: Ids | None = None
 
-    def ids_of(self, keys: Sequence[int]) -> Ids:
-        """uint32[len(keys)]: the ids of some keys."""
-        wanted = np.array(keys, np.uint32)
-        return wanted if self.ids is None else self.ids[np.searchsorted(self.backward.keys, wanted)]
+
+def ranks(backward: Adjacency, terms: TermTable) -> Callable[[Ids], I64] | None:
+    """The function from objects of a predicate to their numbers in the order of terms; None where ids are in order."""
+    base = terms.parts[0]
+    if len(terms.parts) == 1 or not len(backward.keys) or int(backward.keys[-1]) < base.end:
+        return None
+    tail = terms.parts[1]
+    before = tail.before
+    assert before is not None
+
+    def numbers(ids: Ids) -> I64:
+        result = ids + before.searchsorted(ids, "right")
+        late = ids >= tail.first
+        own = ids[late] - np.uint32(tail.first)
+        result[late] = before[own].astype(np.int64) + own
+        return result
+
+    return numbers
 
 
 def objects_in_order(backward: Adjacency, terms: TermTable) -> ObjectsInOrder:
@@ -60,7 +74,7 @@ def objects_in_order(backward: Adjacency, terms: TermTable) -> ObjectsInOrder:
     offsets = np.zeros(len(keys) + 1, np.int64)
     np.cumsum(entering.apply(degrees[:in_base], degrees[in_base:]), out=offsets[1:])
     in_order = Adjacency(numbers.astype(np.uint32), offsets, backward.targets)
-    return ObjectsInOrder(in_order, _joined(base, tail), entering.apply(own, keys[in_base:]))
+    return ObjectsInOrder(in_order, _joined(base, tail))
 
 
 def _joined(base: LiteralPart, tail: LiteralPart) -> LiteralPart:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hybridkg.storage.durable import files_below
 
-MIN_BESIDE = 1 << 26
-"""Bytes of files of its own from which a folder is deleted in a thread; fewer take 10 ms."""
+MIN_BESIDE = 1 << 23
+"""Bytes of files of its own from which a folder is deleted in a thread; fewer take a millisecond."""
 
 _removing: dict[Path, threading.Thread] = {}
 _changing = threading.Lock()
