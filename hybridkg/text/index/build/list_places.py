@@ -20,7 +20,7 @@ from hybridkg.text.index.postings import SegmentPostings
 I64 = NDArray[np.int64]
 
 
-class Span(NamedTuple):
+class ListSpan(NamedTuple):
     """(first, end) of the posting blocks of lists that lie one after the other, and of their positions."""
 
     blocks: tuple[int, int]
@@ -30,7 +30,7 @@ class Span(NamedTuple):
 class ListPlaces(Protocol):
     """Where some lists of a segment lie."""
 
-    def between(self, first: int, end: int) -> Iterator[Span]:
+    def between(self, first: int, end: int) -> Iterator[ListSpan]:
         """The spans of the lists with the numbers first..end-1 among them, in the order of the numbers."""
         ...
 
@@ -41,10 +41,10 @@ class _Ordered:
 
     lists: SegmentPostings
 
-    def between(self, first: int, end: int) -> Iterator[Span]:
+    def between(self, first: int, end: int) -> Iterator[ListSpan]:
         _, tokens, blocks = self.lists.arrays
         if blocks[first] < blocks[end]:
-            yield Span((int(blocks[first]), int(blocks[end])), (int(tokens[first]), int(tokens[end])))
+            yield ListSpan((int(blocks[first]), int(blocks[end])), (int(tokens[first]), int(tokens[end])))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Scattered:
         cuts = np.flatnonzero(~follows) + 1
         return cls(numbers, np.array([begins, ends]), np.array([starts, starts + sizes]), cuts)
 
-    def between(self, first: int, end: int) -> Iterator[Span]:
+    def between(self, first: int, end: int) -> Iterator[ListSpan]:
         begin, until = self.numbers.searchsorted([first, end]).tolist()
         if begin == until:
             return
@@ -83,7 +83,7 @@ class _Scattered:
         firsts, lasts = edges[:-1], [edge - 1 for edge in edges[1:]]
         columns = (self.blocks[0][firsts], self.blocks[1][lasts], self.positions[0][firsts], self.positions[1][lasts])
         for block, last_block, position, last_position in zip(*(one.tolist() for one in columns), strict=True):
-            yield Span((block, last_block), (position, last_position))
+            yield ListSpan((block, last_block), (position, last_position))
 
 
 def all_lists(lists: SegmentPostings) -> ListPlaces:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.list_edits import EditedLists
-from hybridkg.text.index.build.list_places import ListPlaces, Span, all_lists, block_offsets, some_lists, tail_lists
+from hybridkg.text.index.build.list_places import ListPlaces, ListSpan, all_lists, block_offsets, some_lists, tail_lists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
@@ -55,7 +55,7 @@ class _Range(NamedTuple):
     """Lists that lie one after the other: earlier ones, or edited ones."""
 
     is_old: bool
-    span: Span
+    span: ListSpan
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class ListSplice:
                 if found and not found[-1].is_old:
                     first = found.pop().span
                     done = first.blocks[0], first.positions[0]
-                found.append(_Range(False, Span((done[0], until[0]), (done[1], until[1]))))
+                found.append(_Range(False, ListSpan((done[0], until[0]), (done[1], until[1]))))
             at, done = end, until
         return found
 
