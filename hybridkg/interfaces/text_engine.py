@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
+from hybridkg.interfaces.staying import Staying
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
-    import numpy as np
-    from numpy.typing import NDArray
-
     from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
     from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
@@ -79,13 +77,12 @@ class FieldChange:
     """A change of the values of one field.
 
     Args:
-        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has other values
-            in the field.
+        staying: the entities that have the same values in the field.
         before: (earlier id, values) of the entities that had other values in it, and at least one, ascending.
         values: (next id, values) of the entities with other values in it, and at least one, ascending.
     """
 
-    old_to_new: NDArray[np.int64]
+    staying: Staying
     before: Sequence[tuple[int, Values]]
     values: Sequence[tuple[int, Values]]
 
@@ -97,7 +94,7 @@ class TextChange:
     Args:
         before: the earlier texts of the changed entities that had any.
         after: the later texts of those that have any, in term order; a place in its `nodes` is their id in it.
-        old_to_new: int64[earlier entities], the next id of each, ascending; -1 for one that is gone or has changed.
+        staying: the entities that have not changed.
         ids: uint32[m], the next id of each entity of `after`, ascending.
         fields: the change of each field, which is less than that of the entities.
         n_nodes: number of the entities afterwards.
@@ -106,7 +103,7 @@ class TextChange:
 
     before: TextSource
     after: TextSource
-    old_to_new: NDArray[np.int64]
+    staying: Staying
     ids: Ids
     fields: Sequence[FieldChange]
     n_nodes: int

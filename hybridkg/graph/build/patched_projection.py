@@ -24,6 +24,7 @@ from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
 from hybridkg.graph.columns import Adjacency, PredicateColumns
 from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
+from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.storage.array_edit import edit_of_sorted
 from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
@@ -55,7 +56,7 @@ def patch_projection(
     folder: Path,
     before: NodeTable,
     after: NodeTable,
-    entity_ids: NDArray[np.int64],
+    entities: Staying,
     change: TripleChange,
     occurs: Callable[[Term], bool],
 ) -> bool:
@@ -66,7 +67,7 @@ def patch_projection(
         folder: the new folder.
         before: the earlier node table.
         after: the next node table.
-        entity_ids: int64[earlier entities], the next id of each; -1 for one that has lost its text.
+        entities: the earlier entities that have text still.
         change: what has changed; `is_projected`.
         occurs: whether a term is subject or object of a triple of the next projection; omitted triples do not count.
 
@@ -80,11 +81,11 @@ def patch_projection(
     folder.mkdir()
     out = Writer(LAYOUT, folder)
     stored = StoredTerms(reader, before)
-    tail = ProjectionTail.of(reader, stored, after, entity_ids, (change.added, change.removed), occurs)
+    tail = ProjectionTail.of(reader, stored, after, entities, (change.added, change.removed), occurs)
     if tail is not None:
         out.finish(tail.write(out))
         return True
-    edits = TermEdits(reader, before, after, entity_ids, _terms_of(change.added), _terms_of(change.removed), occurs)
+    edits = TermEdits(reader, before, after, entities.array, _terms_of(change.added), _terms_of(change.removed), occurs)
     return _write_whole(reader, out, before, edits, change)
 
 

@@ -33,6 +33,7 @@ from hybridkg.graph.stored_projection import (
     StoredTerms,
 )
 from hybridkg.interfaces.graph_index import UNBOUND
+from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.arrays import Array, MappedArrays, Writer, smallest_unsigned
@@ -208,7 +209,7 @@ class ProjectionTail:
         reader: MappedArrays,
         terms: StoredTerms,
         after: NodeTable,
-        entity_ids: NDArray[np.int64],
+        entities: Staying,
         change: tuple[Sequence[Triple], Sequence[Triple]],
         occurs: Callable[[Term], bool],
     ) -> ProjectionTail | None:
@@ -218,7 +219,7 @@ class ProjectionTail:
             reader: of the earlier projection.
             terms: of the earlier projection.
             after: the next node table.
-            entity_ids: int64[earlier entities], the next id of each; -1 for one that has lost its text.
+            entities: the earlier entities that have text still.
             change: the triples that are new, and those that have gone.
             occurs: whether a term is subject or object of a triple of the next projection.
 
@@ -226,10 +227,10 @@ class ProjectionTail:
             PatchMismatchError: the earlier projection does not have a triple that has gone.
         """
         added, removed = change
-        n = len(entity_ids)
         if not terms.literals.is_in_pieces or int(reader.about("triples")) < MIN_TRIPLES:
             return None
-        if len(after) != n or len(added) > MAX_NEW or not np.array_equal(entity_ids, np.arange(n)):
+        stay = len(after) == entities.n and entities.ids is None and not len(entities.leaving)
+        if len(added) > MAX_NEW or not stay:
             return None
         literals = _next_literals(terms, _terms_of(added), _terms_of(removed), occurs)
         if literals is None:

@@ -17,7 +17,6 @@ from shutil import rmtree
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
@@ -39,6 +38,7 @@ from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
+from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, Values, engine_name
 from hybridkg.interfaces.vector_index import encoded_fields, kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
@@ -108,14 +108,14 @@ class IndexFollower:
             earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys((*dirty, *filtered)))
             projected = None
             if self.live.nodes is not None and self._keeps_entities(change, map(earlier_ids.__getitem__, dirty)):
-                same = np.arange(len(self.live.nodes))
+                same = Staying.all(len(self.live.nodes))
                 projected = beside.submit(self._write_projection, change, self.live.nodes, same)
             before, after = self._texts(states, earlier_ids)
             filtered = [node for node in filtered if node in after.texts]
             changed = changed_nodes(before, after)
             old_ids = {node: earlier_ids[node] for node in (*changed, *filtered)}
             nodes, ids = self._write_nodes(changed, old_ids, after)
-            if projected is None or len(ids) != len(nodes) or (ids < 0).any():
+            if projected is None or ids.n != len(nodes) or ids.ids is not None or len(ids.leaving):
                 if projected is not None:
                     wait([projected])
                     rmtree(self.building.path / PROJECTION, ignore_errors=True)
@@ -263,18 +263,18 @@ class IndexFollower:
 
     def _write_nodes(
         self, changed: Collection[Node], old_ids: Mapping[Node, int], after: SelectedTexts
-    ) -> tuple[NodeTable, NDArray[np.int64]]:
-        """Writes the node table; returns it, and the next id of each earlier entity, -1 for one without text."""
+    ) -> tuple[NodeTable, Staying]:
+        """Writes the node table; returns it, and the earlier entities that have text still."""
         nodes = self.live.nodes
         assert nodes is not None
         gone = sorted(old_ids[node] for node in changed if old_ids[node] >= 0 and node not in after.texts)
         new = [node for node in changed if old_ids[node] < 0 and node in after.texts]
         if gone or new:
-            ids = nodes.write_changed(self.building.path, np.array(gone, np.int64), new)
+            ids = Staying.of(nodes.write_changed(self.building.path, np.array(gone, np.int64), new))
         else:
             for name in NODE_FILES:
                 link_or_copy(self._previous / name, self.building.path / name)
-            ids = np.arange(len(nodes))
+            ids = Staying.all(len(nodes))
         return NodeTable.open(self.building.path), ids
 
     def _write_text(
@@ -283,7 +283,7 @@ class IndexFollower:
         before: SelectedTexts,
         after: SelectedTexts,
         nodes: NodeTable,
-        ids: NDArray[np.int64],
+        ids: Staying,
     ) -> dict[str, int]:
         """Writes the text index of changed entities, and returns its counts.
 
@@ -292,7 +292,7 @@ class IndexFollower:
             before: texts of the state before.
             after: texts of the state after.
             nodes: the next node table.
-            ids: the next id of each earlier entity.
+            ids: the earlier entities that have text still.
         """
         assert self.live.nodes is not None
         assert self.live.text is not None
@@ -305,7 +305,8 @@ class IndexFollower:
         changed = in_term_order(old_ids)
         own, earlier = after.only(changed), before.only(changed)
         staying = [node for node in own.texts if old_ids[node] >= 0]
-        new_ids = dict(zip(staying, ids[[old_ids[node] for node in staying]].tolist(), strict=True))
+        known = np.array([old_ids[node] for node in staying], np.int64)
+        new_ids = dict(zip(staying, ids.to_new(known).tolist(), strict=True))
         new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
         fields = _field_changes(changed, earlier, own, ids, old_ids, new_ids)
         change = TextChange(
@@ -333,7 +334,7 @@ class IndexFollower:
         old_ids: Mapping[Node, int],
         after: SelectedTexts,
         nodes: NodeTable,
-        ids: NDArray[np.int64],
+        ids: Staying,
     ) -> VectorReport | None:
         """Writes the vectors; None where there are none."""
         if self.step.vectors is None:
@@ -344,7 +345,7 @@ class IndexFollower:
             previous,
             folder,
             self.step.vectors,
-            _staying(changed, old_ids, ids),
+            _staying(changed, old_ids, ids).array,
             own,
             nodes.find_many([*own.texts]).tolist(),
             self.progress,
@@ -367,7 +368,7 @@ class IndexFollower:
             f"{share:.1%} of the texts have changed since {name} was learned; hybridkg index {path} learns it again",
         )
 
-    def _write_projection(self, change: TripleChange, nodes: NodeTable, ids: NDArray[np.int64]) -> None:
+    def _write_projection(self, change: TripleChange, nodes: NodeTable, ids: Staying) -> None:
         """Writes the projection and the statistics."""
         assert self.live.nodes is not None
         union, folder = self.live.union_default_graph, self.building.path / PROJECTION
@@ -413,7 +414,7 @@ def _field_changes(
     changed: Collection[Node],
     before: SelectedTexts,
     after: SelectedTexts,
-    ids: NDArray[np.int64],
+    ids: Staying,
     old_ids: Mapping[Node, int],
     new_ids: Mapping[Node, int],
 ) -> list[FieldChange]:
@@ -423,7 +424,7 @@ def _field_changes(
         changed: the entities.
         before: their texts before.
         after: their texts after.
-        ids: the next id of each earlier entity.
+        ids: the earlier entities that have text still.
         old_ids: the earlier ids of the entities.
         new_ids: the next ids of those that have text.
     """
@@ -437,14 +438,9 @@ def _field_changes(
     ]
 
 
-def _staying(changed: Iterable[Node], old_ids: Mapping[Node, int], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The next id of each earlier entity that has not changed, by the next ids of all of them; -1 for the others."""
-    known = [id for id in map(old_ids.__getitem__, changed) if id >= 0]
-    if not known:
-        return ids
-    staying = ids.copy()
-    staying[known] = -1
-    return staying
+def _staying(changed: Iterable[Node], old_ids: Mapping[Node, int], ids: Staying) -> Staying:
+    """The earlier entities that have text still, and have not changed."""
+    return ids.without(np.array([id for id in map(old_ids.__getitem__, changed) if id >= 0], np.int64))
 
 
 def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node, int]:

@@ -57,7 +57,7 @@ class ElasticTextFollower:
         self._check(alias)
         old = self._identity
         check_left(server, old.index, old.build, old.documents)
-        numbers, stays = DocumentNumbers.read(self._earlier), change.old_to_new
+        numbers, stays = DocumentNumbers.read(self._earlier), change.staying.array
         self._numbers = NumberEdit(numbers, np.arange(len(stays), dtype=np.uint32), stays, change.ids)
         self._new = ClonedIndex(server, old.index, alias, owner)
         self.index = self._new.name
@@ -108,7 +108,7 @@ class ElasticTextFollower:
 
     def _renumbered_lengths(self) -> Array:
         """uint32[fields, nodes] of the entities that stay, at their next ids."""
-        earlier, after = self._earlier.array("lengths"), self._change.old_to_new
+        earlier, after = self._earlier.array("lengths"), self._change.staying.array
         lengths = self._out.create("lengths", "<u4", (len(self._fields), self._change.n_nodes))
         stays = np.flatnonzero(after >= 0)
         for row, own in zip(lengths, earlier, strict=True):

@@ -82,7 +82,7 @@ class EmbeddedTextEngine:
                 previous,
                 folder,
                 change.after.fields,
-                [field.old_to_new for field in change.fields],
+                [field.staying for field in change.fields],
                 change.n_nodes,
                 [field.before for field in change.fields],
                 [field.values for field in change.fields],

@@ -35,6 +35,7 @@ from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.patched_projection import TripleChange, is_projected, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.stored_projection import open_columns
+from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 
 _numbers = count()
@@ -79,7 +80,7 @@ def _patched(
         [_triple(quad) for quad in first if quad not in set(second)],
     )
     occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
-    patch_projection(old / "projection", place, before, after, ids, change, occurring.__contains__)
+    patch_projection(old / "projection", place, before, after, Staying.of(ids), change, occurring.__contains__)
     return place
 
 

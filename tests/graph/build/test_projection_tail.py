@@ -35,6 +35,7 @@ from hybridkg.graph.match.strings import TermStrings
 from hybridkg.graph.statistics.collect import collect
 from hybridkg.graph.stored_projection import TAIL_SEGMENTS, about, open_columns
 from hybridkg.graph.term_order import TermOrder
+from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.term_texts import TermTexts
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
 
@@ -94,7 +95,7 @@ def _patched(folder: Path, previous: Path, known: NodeTable, first: list[Quad], 
         [_triple(quad) for quad in first if quad not in set(second)],
     )
     occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
-    patch_projection(previous, place, known, known, np.arange(len(known)), change, occurring.__contains__)
+    patch_projection(previous, place, known, known, Staying.all(len(known)), change, occurring.__contains__)
     return place
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.analyzer import ANALYZERS
 from hybridkg.interfaces.progress import SILENT, Progress
+from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
@@ -74,7 +75,7 @@ def merge_text(
     previous: Path,
     folder: Path,
     fields: Sequence[IndexedField],
-    old_to_new: Sequence[I64],
+    staying: Sequence[Staying],
     n_nodes: int,
     before: Sequence[Sequence[tuple[int, Values]]],
     changed: Sequence[Iterable[tuple[int, Values]]],
@@ -89,8 +90,7 @@ def merge_text(
         previous: folder of the earlier index, of the same fields and analyzers.
         folder: an existing empty folder.
         fields: of both indexes.
-        old_to_new: for each field int64[earlier entities], the next id of each, ascending; -1 for one that is gone or
-            has other values in the field.
+        staying: for each field, the earlier entities that have the same values in it.
         n_nodes: exclusive upper bound of the next ids.
         before: for each field, the (earlier id, values) of the entities that had other values in it, ascending; they
             spare work, and where they are not those of the earlier index, all of it is done.
@@ -112,9 +112,9 @@ def merge_text(
         raise ValueError("the earlier index has other fields or analyzers")
     added = added_postings(fields, analyzers, n_nodes, changed, folder)
     reader, out = ArrayReader(previous, SEGMENT), ArrayWriter(folder, SEGMENT)
-    terms, ids_stay = TermDictionary(reader), _ids_stay(old_to_new, n_nodes)
-    lengths = _lengths(out, reader, old_to_new, n_nodes, added, ids_stay=ids_stay)
-    lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, old_to_new, len(fields))
+    terms, ids_stay = TermDictionary(reader), all(one.n == n_nodes and one.ids is None for one in staying)
+    lengths = _lengths(out, reader, staying, n_nodes, added, ids_stay=ids_stay)
+    lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, staying, len(fields))
     progress.start("merging postings", int(lists.old.ends[-1]))
     postings = None
     if ids_stay and sum(map(len, before)) <= max(MAX_ANALYSED, int(lists.old.ends[-1]) // POSTINGS_OF_TEXT):
@@ -125,60 +125,48 @@ def merge_text(
     progress.done(postings)
     n_terms = _write_terms(out, reader, terms, added, lists)
     languages = [
-        _languages(reader, f"field{i}", header.about("fields")[i]["languages"], old_to_new[i], own)
+        _languages(reader, f"field{i}", header.about("fields")[i]["languages"], staying[i], own)
         for i, own in enumerate(added.languages)
     ]
     same = np.concatenate(lists.same)
     same_scores = np.where(np.isin(same, lists.rescored), -1, same)
-    entities = _with_other_values(old_to_new, added) if ids_stay else np.zeros(0, np.int64)
+    entities = _with_other_values(staying, added) if ids_stay else np.zeros(0, np.int64)
     earlier = EarlierSegment(reader, len(terms), same, same_scores, ids_stay, entities)
     written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
     return finish_index(folder, fields, chains, written)
 
 
-def _ids_stay(old_to_new: Sequence[I64], n_nodes: int) -> bool:
-    """Whether the entities are those of before, with their ids."""
-    return all(
-        len(own) == n_nodes and bool(((own == np.arange(n_nodes)) | (own < 0)).all()) for own in _distinct(old_to_new)
-    )
-
-
-def _with_other_values(old_to_new: Sequence[I64], added: AddedPostings) -> I64:
+def _with_other_values(staying: Sequence[Staying], added: AddedPostings) -> I64:
     """int64[n], ascending: the entities with other values in a field, by ids that stay."""
-    gone = [np.flatnonzero(own < 0) for own in _distinct(old_to_new)]
+    gone = [own.leaving for own in staying]
     return sorted_distinct(np.concatenate([*gone, *(ids.astype(np.int64) for ids, _ in added.lengths)]))
-
-
-def _distinct(arrays: Sequence[I64]) -> list[I64]:
-    """The arrays without those that are the same object as another."""
-    return list({id(own): own for own in arrays}.values())
 
 
 def _lengths(
     out: ArrayWriter,
     reader: ArrayReader,
-    old_to_new: Sequence[I64],
+    staying: Sequence[Staying],
     n_nodes: int,
     added: AddedPostings,
     *,
     ids_stay: bool,
 ) -> Array:
     old = reader.array("lengths")
-    lengths = np.zeros((len(old), n_nodes), np.uint32)
-    for row, own, after, (ids, tokens) in zip(lengths, old, old_to_new, added.lengths, strict=True):
+    lengths = (np.empty if ids_stay else np.zeros)((len(old), n_nodes), np.uint32)
+    for row, own, stay, (ids, tokens) in zip(lengths, old, staying, added.lengths, strict=True):
         if ids_stay:
             row[:] = own
-            row[after < 0] = 0
+            row[stay.leaving] = 0
         else:
-            stays = np.flatnonzero(after >= 0)
-            row[after[stays]] = own[stays]
+            stays = np.flatnonzero(stay.array >= 0)
+            row[stay.array[stays]] = own[stays]
         row[ids] = tokens
     out.write("lengths", lengths)
     return lengths
 
 
 def _languages(
-    reader: ArrayReader, prefix: str, tags: Sequence[str], old_to_new: I64, added: LanguageRuns
+    reader: ArrayReader, prefix: str, tags: Sequence[str], staying: Staying, added: LanguageRuns
 ) -> LanguageRuns:
     """The language runs of a field: those of the entities that stay, and those of the others."""
     numbers: dict[str, int] = {"": 0}
@@ -186,7 +174,7 @@ def _languages(
     if tags:
         stored = [reader.array(f"{prefix}.languages.{part}").astype(np.uint32) for part in PARTS]
         old = LanguageRuns(stored[0], stored[1], stored[2], stored[3], tuple(tags))
-        after = old_to_new[old.entities]
+        after = staying.to_new(old.entities)
         parts.append((old, after >= 0, after.astype(np.uint32)))
     columns = []
     for runs, own, ids in parts:
@@ -205,14 +193,14 @@ class _Lists:
         old: the earlier lists.
         terms: the earlier terms.
         added: the new postings.
-        old_to_new: for each field int64[earlier entities].
+        staying: of each field.
         n_fields: of both indexes.
     """
 
     old: SegmentPostings
     terms: TermDictionary
     added: AddedPostings
-    old_to_new: Sequence[I64]
+    staying: Sequence[Staying]
     n_fields: int
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
@@ -229,7 +217,7 @@ class _Lists:
     def write(self, out: ArrayWriter, chunk_postings: int, progress: Progress) -> int:
         """Writes the lists; returns the number of postings."""
         writer = ListsWriter(out, None, self._largest_position())
-        editor = ListEditor(self.old, self.old_to_new, writer.positions_type)
+        editor = ListEditor(self.old, self.staying, writer.positions_type)
         editors = [editor, *(editor.another() for _ in range(EDITORS - 1))]
         waiting: deque[tuple[Future[EditedLists], int, int]] = deque()
         try:
@@ -285,7 +273,7 @@ class _Lists:
             kept, np.searchsorted(numbers, of_added), np.searchsorted(numbers, of_added - added.field) + added.field
         )
         entering = replace(entered, lists=rows + new_before[added.term]).only(enters)
-        editor = ListEditor(old, self.old_to_new, dtype)
+        editor = ListEditor(old, self.staying, dtype)
         edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
         lists = ListSplice(old, n_fields, numbers, new_places, edited)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
@@ -358,7 +346,7 @@ class _Lists:
     def _tokens_that_leave(self, reader: ArrayReader) -> list[int]:
         """Occurrences of the fields that have changed, by field: their earlier lengths."""
         lengths = reader.array("lengths")
-        return [int(own[after < 0].sum(dtype=np.int64)) for own, after in zip(lengths, self.old_to_new, strict=True)]
+        return [int(own[stay.leaving].sum(dtype=np.int64)) for own, stay in zip(lengths, self.staying, strict=True)]
 
     def _chunks(self, limit: int) -> Iterator[tuple[int, int]]:
         ends, first, n_terms = self.old.ends[:: self.n_fields], 0, len(self.terms)
@@ -419,7 +407,7 @@ class _Lists:
         positions = self.old.all_positions
         if positions.dtype.itemsize == 1:
             return added
-        if self.old.tail is None and all(bool((own >= 0).all()) for own in self.old_to_new):
+        if self.old.tail is None and not any(len(own.leaving) for own in self.staying):
             return max(added, int(positions.max(initial=0)))
         return max(added, self._largest_that_stays())
 
@@ -434,7 +422,7 @@ class _Lists:
                     postings = self.old.postings(number)
                     ends = np.cumsum(postings.tf, dtype=np.int64) + int(starts[number])
                     entity = postings.ids[int(np.searchsorted(ends, place, "right"))]
-                    if self.old_to_new[number % self.n_fields][entity] >= 0:
+                    if self.staying[number % self.n_fields].to_new(np.array([entity]))[0] >= 0:
                         return int(positions[place])
         return 0
 

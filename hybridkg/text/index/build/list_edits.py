@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
+from hybridkg.interfaces.staying import Staying
 from hybridkg.text.index.codec.packing import LANES, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array
 from hybridkg.text.index.postings import SegmentPostings
@@ -118,19 +120,37 @@ class ListEditor:
 
     Args:
         old: the lists.
-        old_to_new: for each field int64[entities], the new id of each, ascending; -1 for one whose postings leave.
-            Fields may share an array, which saves memory.
+        staying: of each field, the entities whose postings stay. Fields may share an object, which saves memory.
         positions_type: of the positions afterwards.
     """
 
-    def __init__(self, old: SegmentPostings, old_to_new: Sequence[I64], positions_type: np.dtype[Any]):
+    def __init__(self, old: SegmentPostings, staying: Sequence[Staying], positions_type: np.dtype[Any]):
         self._old, self._type, self._room = old, positions_type, _Room()
-        distinct = {id(own): own for own in old_to_new}
+        distinct = {id(own): own for own in staying}
         rows = list(distinct)
-        self._row_of_field = np.array([rows.index(id(own)) for own in old_to_new], np.int64)
-        self._old_to_new = np.stack([*distinct.values()])
-        self._run_ends = np.stack([run_ends(own) for own in distinct.values()])
+        self._row_of_field = np.array([rows.index(id(own)) for own in staying], np.int64)
+        self._staying = list(distinct.values())
         self._kernel = KERNEL.for_work(int(old.ends[-1]))
+
+    @cached_property
+    def _ids(self) -> tuple[I64, I64, I64, I64]:
+        """What the kernel knows of entities: (int64[rows, n] their new ids, int64[rows, n] the ends of their runs,
+        int64[...] those that leave, row by row, int64[rows + 1] where each row begins among these).
+
+        Where ids stay, those that leave say all, and the first two have no columns.
+        """
+        own = self._staying
+        if all(one.ids is None for one in own):
+            ends = np.cumsum([0, *(len(one.leaving) for one in own)])
+            none = np.zeros((len(own), 0), np.int64)
+            return none, none, np.concatenate([one.leaving for one in own]), ends
+        arrays = self._arrays
+        return arrays, np.stack([run_ends(one) for one in arrays]), arrays[0, :0], np.zeros(len(own) + 1, np.int64)
+
+    @cached_property
+    def _arrays(self) -> I64:
+        """int64[rows, entities]: the new ids of entities; -1 for one whose postings leave."""
+        return np.stack([one.array for one in self._staying])
 
     def another(self) -> ListEditor:
         """An editor of the same lists for another thread, with memory of its own."""
@@ -193,7 +213,7 @@ class ListEditor:
         positions = positions.astype(self._type, copy=False)
         if self._kernel is None:
             _, ids, tf = unpacked()
-            return edit_lists_numpy(df, ids, tf, positions, self._old_to_new, row_of_list, entering)
+            return edit_lists_numpy(df, ids, tf, positions, self._arrays, row_of_list, entering)
         packed = self._old.packed
         old_first = packed.first[own]
         n_blocks = len(old_first) + len(entering.ids)
@@ -213,7 +233,7 @@ class ListEditor:
         new_df, new_cf, is_edited = np.empty_like(df), np.empty_like(cf), np.zeros(len(df), np.uint8)
         n_blocks, rows, n_bytes = self._kernel.edit_lists(
             df, cf, packed.words, old_first, packed.at[own], packed.widths[own], positions.view(np.uint8),
-            row_of_list, self._old_to_new, self._run_ends, entering.lists, entering.ids, entering.tf,
+            row_of_list, *self._ids, self._staying[0].n, entering.lists, entering.ids, entering.tf,
             entering.positions.astype(self._type).view(np.uint8), self._type.itemsize,
             new_df, new_cf, first, at, widths, words, bytes_after, is_edited,
         )  # fmt: skip

@@ -77,18 +77,49 @@ def _next_is(added: Any, lists: Any, ids: Any, number: Any, limit: Any) -> Any:
     return added < len(lists) and lists[added] == number and int64(ids[added]) < limit
 
 
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _first_from(leaving: Any, begin: Any, end: Any, entity: Any) -> Any:
+    """The place of the first entity from a number on that leaves, among those of a row."""
+    while begin < end:
+        middle = (begin + end) >> 1
+        if leaving[middle] < entity:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _new_id(old_to_new: Any, leaving: Any, ends: Any, row: Any, entity: Any) -> Any:
+    """The new id of an entity; -1 for one that leaves."""
+    if old_to_new.shape[1]:
+        return old_to_new[row, entity]
+    place = _first_from(leaving, ends[row], ends[row + 1], entity)
+    return int64(-1) if place < ends[row + 1] and leaving[place] == entity else entity
+
+
+@njit(**HELPER)  # type: ignore[untyped-decorator, unused-ignore]
+def _run_end(run_ends: Any, leaving: Any, ends: Any, n_old: Any, row: Any, entity: Any) -> Any:
+    """The end of the run of an entity that stays, in which ids shift by the same number and none leaves."""
+    if run_ends.shape[1]:
+        return run_ends[row, entity]
+    place = _first_from(leaving, ends[row], ends[row + 1], entity)
+    return leaving[place] if place < ends[row + 1] else n_old
+
+
 @njit(
     _THREE(
         _input(int64), _input(int64), _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(uint8),
-        _input(int64), _input(int64, 2), _input(int64, 2), _input(int64), _input(uint32), _input(uint32), _input(uint8),
-        int64,
+        _input(int64), _input(int64, 2), _input(int64, 2), _input(int64), _input(int64), int64,
+        _input(int64), _input(uint32), _input(uint32), _input(uint8), int64,
         int64[::1], int64[::1], uint32[::1], uint32[::1], uint8[:, ::1], uint32[::1], uint8[::1], uint8[::1],
     ),
     **OPTIONS,
 )  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
 def edit_lists(
     old_df: Any, old_cf: Any, words: Any, first: Any, at: Any, widths: Any, positions: Any, row_of_field: Any,
-    old_to_new: Any, run_ends: Any, added_lists: Any, added_ids: Any, added_tf: Any, added_positions: Any, item: Any,
+    old_to_new: Any, run_ends: Any, leaving: Any, ends: Any, n_old: Any,
+    added_lists: Any, added_ids: Any, added_tf: Any, added_positions: Any, item: Any,
     df: Any, cf: Any, out_first: Any, out_at: Any, out_widths: Any, out_words: Any, out_positions: Any, is_edited: Any,
 ) -> Any:  # fmt: skip
     """Fills what follows `item`, the bytes of a position; returns the blocks, rows and bytes of positions."""
@@ -98,7 +129,6 @@ def edit_lists(
     block = token = out_block = rows = out_byte = added = added_token = 0
     # The positions before `copied` are written, and the whole blocks but those of the rows whole_row..whole_end-1.
     copied = whole_row = whole_end = whole_out = 0
-    n_old = old_to_new.shape[1]
     for number in range(len(old_df)):
         size, n = old_df[number], 0
         own_row = row_of_field[number % len(row_of_field)]
@@ -111,16 +141,19 @@ def edit_lists(
             begin = int64(first[block]) if held else int64(0)
             has_added, is_read = _next_is(added, added_lists, added_ids, number, limit), False
             # Whether nothing leaves or enters, and all ids shift by the same number.
-            is_same, end = held > 0 and old_to_new[own_row, begin] >= 0, begin
-            if is_same and (has_added or run_ends[own_row, begin] < n_old) and held > 1:
-                if has_added or size <= BLOCK or int64(first[block + 1]) > run_ends[own_row, begin]:
+            moved = _new_id(old_to_new, leaving, ends, own_row, begin) if held else int64(-1)
+            is_same, end, run_end = moved >= 0, begin, int64(n_old)
+            if is_same:
+                run_end = _run_end(run_ends, leaving, ends, n_old, own_row, begin)
+            if is_same and (has_added or run_end < n_old) and held > 1:
+                if has_added or size <= BLOCK or int64(first[block + 1]) > run_end:
                     unpack_ids(
                         words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), old_ids, uint64(0)
                     )
                     is_read, end = True, int64(old_ids[held - 1])
-                is_same = end < run_ends[own_row, begin]
+                is_same = end < run_end
             if is_same and has_added:
-                is_same = old_to_new[own_row, end] < int64(added_ids[added])
+                is_same = _new_id(old_to_new, leaving, ends, own_row, end) < int64(added_ids[added])
             if is_same and n == 0 and (held == BLOCK or not has_added):
                 row, gap_bits, tf_bits = int64(at[block]), int64(widths[block, 0]), int64(widths[block, 1])
                 end_row = row + rows_of(held, gap_bits) + rows_of(held, tf_bits)
@@ -128,12 +161,11 @@ def edit_lists(
                     _copy(words, 4 * whole_row, 4 * whole_end, out_words, 4 * whole_out)
                     whole_row, whole_out = row, rows
                 whole_end = end_row
-                out_first[out_block], out_at[out_block] = old_to_new[own_row, begin], rows
+                out_first[out_block], out_at[out_block] = moved, rows
                 out_widths[out_block, 0], out_widths[out_block, 1] = gap_bits, tf_bits
                 out_block, rows = out_block + 1, rows + end_row - row
             elif is_same:
-                moved = uint32(old_to_new[own_row, begin])
-                unpack_ids(words, moved, uint64(at[block]), widths, uint64(block), uint64(held), ids, uint64(n))
+                unpack_ids(words, uint32(moved), uint64(at[block]), widths, uint64(block), uint64(held), ids, uint64(n))
                 unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), tf, uint64(n))
                 n += held
             elif held:
@@ -145,7 +177,8 @@ def edit_lists(
                 unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), old_tf, uint64(0))
                 counted = block + 1
                 for j in range(held):
-                    own, tokens = old_to_new[own_row, old_ids[j]], int64(old_tf[j])
+                    own = _new_id(old_to_new, leaving, ends, own_row, int64(old_ids[j]))
+                    tokens = int64(old_tf[j])
                     limit = own if own >= 0 else int64(-1)
                     if own < 0 or _next_is(added, added_lists, added_ids, number, limit):
                         out_byte = _copy(positions, copied * item, token * item, out_positions, out_byte)

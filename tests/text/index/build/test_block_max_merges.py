@@ -10,6 +10,7 @@ import pytest
 from block_max_law import assert_law
 
 from hybridkg.compute.kernels import LazyKernel
+from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextIndex
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
@@ -82,16 +83,16 @@ def built(folder, texts):
 
 def merged(folder, previous, old, new):
     pairs = list(zip(old, new, strict=True))
-    old_to_new, before, changed = [], [], []
+    staying, before, changed = [], [], []
     for i in range(len(FIELDS)):
         own = [number for number, (a, b) in enumerate(pairs) if a[i] != b[i]]
         ids = np.arange(len(old))
         ids[own] = -1
-        old_to_new.append(ids)
+        staying.append(Staying.of(ids))
         before.append([(number, old[number][i]) for number in own if old[number][i]])
         changed.append([(number, new[number][i]) for number in own])
     text_bytes = sum(len(value.encode()) for own in new for values in own for value, _ in values)
-    merge_text(previous, folder, FIELDS, old_to_new, len(new), before, changed, text_bytes)
+    merge_text(previous, folder, FIELDS, staying, len(new), before, changed, text_bytes)
     return folder
 
 

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.build import incremental
 from hybridkg.text.index.build.builder import EmbeddedTextBuilder
@@ -69,15 +70,16 @@ def _built(folder: Path, texts: dict) -> tuple[Path, dict]:
 def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tuple[Path, dict]:
     ids = {key: n for n, key in enumerate(sorted(new))}
     absent = ([],) * len(FIELDS)
-    old_to_new, before, records = [], [], []
+    staying, before, records = [], [], []
     numbers = {key: n for n, key in enumerate(sorted(old))}
     for i in range(len(FIELDS)):
         same = {key for key in old if key in new and new[key][i] == old[key][i]}
-        old_to_new.append(np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64))
+        stays = np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64)
+        staying.append(Staying.of(stays))
         before.append([(numbers[key], old[key][i]) for key in sorted(old) if key not in same if old[key][i]])
         records.append([(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]])
     path = _new(folder)
-    return path, merge_text(previous, path, FIELDS, old_to_new, len(ids), before, records, _bytes(new), **limits)
+    return path, merge_text(previous, path, FIELDS, staying, len(ids), before, records, _bytes(new), **limits)
 
 
 def _assert_same(found: tuple[Path, dict], wanted: tuple[Path, dict]) -> None:
@@ -254,4 +256,4 @@ def test_a_chain_of_merges_equals_a_build(folder):
 def test_other_fields_are_refused(folder):
     previous, _ = _built(folder, _many(3, 5))
     with pytest.raises(ValueError, match="other fields"):
-        merge_text(previous, _new(folder), FIELDS[:2], [np.arange(3)] * 2, 3, [[], []], [[], []], 0)
+        merge_text(previous, _new(folder), FIELDS[:2], [Staying.all(3)] * 2, 3, [[], []], [[], []], 0)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+from hybridkg.interfaces.staying import Staying
 from hybridkg.text.index.build.list_edits import KERNEL, Entering, ListEditor, edit_lists_numpy, run_ends
 from hybridkg.text.index.build.posting_lists import ListsWriter
 from hybridkg.text.index.layout import ArrayReader, ArrayWriter
@@ -79,7 +80,7 @@ def test_blocks_that_are_copied_or_packed_again_are_those_of_the_edited_postings
     wanted_type = np.dtype("<u2" if wide else "<u1")
     with tempfile.TemporaryDirectory() as folder:
         old = _stored(Path(folder), df, cf, ids, tf, positions)
-        found = ListEditor(old, list(old_to_new), wanted_type).edited(0, len(df), new, entering)
+        found = ListEditor(old, [Staying.of(own) for own in old_to_new], wanted_type).edited(0, len(df), new, entering)
     wanted = edit_lists_numpy(
         with_new, ids, tf, positions.astype(wanted_type), old_to_new, np.arange(n_fields), entering
     )
