@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.postings import SegmentPostings
-from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, rounded_lengths
+from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, BlockMaxIndex, rounded_lengths
 from hybridkg.text.index.topk.block_max_levels import levels_numpy
 from hybridkg.text.index.topk.block_max_writer import BlockReader
 from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
@@ -26,14 +26,13 @@ def wrong_block_maxima(reader: ArrayReader, lists: SegmentPostings, lengths: NDA
         reader: of a segment whose other arrays are right.
         lists: its posting lists.
         lengths: uint32[fields, nodes].
+
+    Raises:
+        CorruptError: the header or the shape of an array is damaged.
     """
+    BlockMaxIndex(reader, *lengths.shape)
     forms = [BlockMaxForm.from_json(form) for form in reader.about("peaks")]
-    try:
-        stored = EarlierBlockMaxima(reader, forms)
-    except ValueError:
-        return "peaks.starts"
-    if int(reader.array("peaks.starts")[-1]) != len(stored.levels):
-        return "peaks.starts"
+    stored = EarlierBlockMaxima(reader, forms)
     blocks_of = BlockReader(lists, lengths, rounded_lengths(lengths.sum(axis=0, dtype=np.uint32)), forms)
     for row, term in enumerate(stored.terms):
         blocks, codes = blocks_of.blocks(term), [own[0] for own in stored.codes_of(np.array([row]))]

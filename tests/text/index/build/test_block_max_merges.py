@@ -10,6 +10,7 @@ import pytest
 from block_max_law import assert_law
 
 from hybridkg.compute.kernels import LazyKernel
+from hybridkg.errors import CorruptError
 from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextIndex
@@ -259,7 +260,9 @@ def test_damage_of_patched_maxima_is_found_by_their_postings(monkeypatch, new_fo
         damaged[place] ^= 255
         file.unlink()
         file.write_bytes(damaged)
-        difference = compare_builds(StoredText(scratch), StoredText(path))
-        found.add(difference is not None)
+        try:
+            found.add(compare_builds(StoredText(scratch), StoredText(path)) is not None)
+        except CorruptError:
+            found.add(True)
     # Some levels have no block, and the base has words that are in the tail.
     assert found == {True} or (found == {True, False} and name in ("peaks.codes", "peaks.levels"))
