@@ -74,7 +74,7 @@ class EmbeddedTextEngine:
                 raise
 
     def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
-        """Writes the bytes of a build from scratch."""
+        """Writes the bytes of a build from scratch, but for the levels of block maxima."""
         from hybridkg.text.index.build.incremental import merge_text
 
         try:

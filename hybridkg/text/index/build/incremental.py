@@ -2,7 +2,8 @@
 
 Nothing else is analysed: the postings of fields that have changed leave their lists, and the new ones enter. Where no
 entity comes or goes, the earlier texts tell which lists these are, and all others are copied in bulk. Otherwise ids are
-renumbered, and every list is read, in chunks of terms. What follows from the lists is derived as a build does it.
+renumbered, and every list is read, in chunks of terms. What follows from the lists is derived as a build does it; only
+the levels of block maxima may be others (topk/patched_block_max.py).
 """
 
 from __future__ import annotations

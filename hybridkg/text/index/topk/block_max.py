@@ -97,7 +97,7 @@ def rounded_up(mean: float) -> float:
 def default_forms(fields: Sequence[tuple[float, float]], totals: Sequence[tuple[int, int]]) -> list[BlockMaxForm]:
     """The forms of the models with default weights, by the (weight, b) and the (entities, tokens) of each field.
 
-    Mean lengths are rounded, so that the maxima of a word stay when a few texts change.
+    Mean lengths are rounded, so that texts of nearly the same lengths have the same forms.
     """
     weight, b = (np.array(column, np.float64) for column in zip(*fields, strict=True))
     mean = np.array([rounded_up(tokens / entities) if entities else 1.0 for entities, tokens in totals])
