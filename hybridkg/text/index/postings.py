@@ -208,8 +208,10 @@ class SegmentPostings:
         if self.tail is None:
             return self._tokens.searchsorted(places, "right") - 1
         numbers, begins, ends = self._by_place
+        if not len(numbers):
+            return np.full(len(places), -1)
         at = begins.searchsorted(places, "right") - 1
-        return np.where((at >= 0) & (places < ends[at]), numbers[at], -1) if len(at) else at
+        return np.where((at >= 0) & (places < ends[at]), numbers[at], -1)
 
     @cached_property
     def _by_place(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
