@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,17 @@ def test_an_array_with_a_tail_is_linked_and_spliced(tmp_path: Path) -> None:
     np.testing.assert_array_equal(reader.array("b"), earlier.array("a"))
     assert reader.array("a").tolist() == [3, 4, 5, 1, 2]
     assert reader.base_rows("a") is None
+
+
+def test_many_short_pieces_are_those_of_the_array(tmp_path: Path) -> None:
+    whole = np.arange(300_000, dtype=np.uint32)
+    first = extended(tmp_path / "2", base_of(tmp_path / "1", 10), [whole])
+    begin, rng = first.tail_start("a"), np.random.default_rng(0)
+    cuts = [0, *np.sort(rng.integers(0, 200_000, 500)).tolist(), 290_000, 300_000]
+    pieces: list = [(begin + a, begin + b) for a, b in pairwise(cuts)]
+    pieces[::7] = [whole[a - begin : b - begin].astype(np.int64) for a, b in pieces[::7]]
+    second = extended(tmp_path / "3", first, pieces)
+    np.testing.assert_array_equal(second.array("a")[begin:], whole)
 
 
 def test_memory_has_the_bytes_of_the_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

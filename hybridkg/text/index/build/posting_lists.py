@@ -1,7 +1,8 @@
-"""The writer of the posting lists of a segment, in the order of their numbers.
+"""The writer of all posting lists of a segment, in the order of their numbers.
 
 The list of a term in a field has the number `term * fields + field`, so the lists of one term are adjacent. Three
-arrays of `lists + 1` numbers are the offsets of each list in postings, tokens and blocks.
+arrays of `lists + 1` numbers are the offsets of each list in postings, tokens and blocks. `list_splicing.py` writes
+lists that an update leaves mostly as they were.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def write_offsets(out: ArrayWriter, df: Array, cf: Array) -> int:
 
 
 def write_ends(out: ArrayWriter, name: str, ends: Array) -> None:
-    """Writes an array of LISTS: where the postings, occurrences or blocks of each list begin, and where all end."""
+    """Writes an array of LISTS, or `lists.positions`: where these of each list begin, and where all end."""
     out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
 
 
