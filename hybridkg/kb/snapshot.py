@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -100,14 +101,27 @@ class Snapshot:
     def of(cls, generation: Generation, folder: Folder, store: GraphStore | None = None) -> Self:
         """Opens a generation of a folder, whose graph may be open; raises as `open` does."""
         config = folder.config
-        if store is None:
-            generation.check_opened("graph/")
-            store = open_graph(generation, config)
+        if store is not None:
+            return cls._with_indexes(generation, folder, config, lambda: store)
+        generation.check_opened("graph/")
+        with ThreadPoolExecutor(1, "hybridkg-open") as beside:  # Oxigraph takes as long as all else
+            opening = beside.submit(open_graph, generation, config)
+            try:
+                return cls._with_indexes(generation, folder, config, opening.result)
+            except CorruptError:
+                opening.result()  # its error comes first
+                raise
+
+    @classmethod
+    def _with_indexes(
+        cls, generation: Generation, folder: Folder, config: Config, opened: Callable[[], GraphStore]
+    ) -> Self:
+        """Opens the indexes, and then takes the graph."""
         union = config.default_graph == "union"
         documents = _documents(generation)
         text_folder = generation.path / "text"
         if not text_folder.is_dir() or lies_at(generation) != config.graph:
-            return cls(generation, store, documents, None, None, None, union, config)
+            return cls(generation, opened(), documents, None, None, None, union, config)
         try:
             generation.check_opened(*TEXT_FILES)
             nodes = NodeTable.open(generation.path)
@@ -116,6 +130,7 @@ class Snapshot:
             profile = read_profile(text_folder)
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
+        store = opened()
         text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
         return cls(generation, store, documents, text, nodes, profile, union, config)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -186,9 +186,13 @@ class Writer:
         """A new array of unknown length, written sequentially; `width` is its columns, 0 for one dimension."""
         return ArrayStream(self, name, np.dtype(dtype).newbyteorder("<"), width)
 
+    def header(self, about: dict[str, Any]) -> dict[str, Any]:
+        """The header with which the arrays that have been written can be read before the folder is finished."""
+        return {"format": self._layout.format, "version": self._layout.version, **about, "arrays": self._arrays}
+
     def finish(self, about: dict[str, Any]) -> None:
         """Writes the header, which makes the arrays readable."""
-        header = {"format": self._layout.format, "version": self._layout.version, **about, "arrays": self._arrays}
+        header = self.header(about)
         path = self._folder / self._layout.header_name(self._segment)
         path.write_text(json_lines(header) + "\n", encoding="utf-8")
 
@@ -244,14 +248,21 @@ class MappedArrays:
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
     """
 
-    def __init__(self, layout: FolderLayout, folder: Path, segment: str = ""):
+    def __init__(self, layout: FolderLayout, folder: Path, segment: str = "", header: Mapping[str, Any] | None = None):
+        """`header` is that of an unfinished folder; without it, the header is read."""
         self._layout, self._folder, self._segment = layout, folder, segment
         self._name = layout.header_name(segment)
-        path = folder / self._name
+        self.header: dict[str, Any] = self._read() if header is None else dict(header)
+        self._mapped: dict[str, mmap] = {}
+
+    def _read(self) -> dict[str, Any]:
+        layout, path = self._layout, self._folder / self._name
         try:
             header = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as e:
-            raise CorruptError(f"the {layout.what} has no {self._name!r}", hint="index again", place=str(folder)) from e
+            raise CorruptError(
+                f"the {layout.what} has no {self._name!r}", hint="index again", place=str(self._folder)
+            ) from e
         except (OSError, ValueError, RecursionError) as e:
             raise CorruptError(f"{self._name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
         if not isinstance(header, dict) or header.get("format") != layout.format:
@@ -264,8 +275,7 @@ class MappedArrays:
                 hint="index again",
                 place=str(path),
             )
-        self.header: dict[str, Any] = header
-        self._mapped: dict[str, mmap] = {}
+        return header
 
     def about(self, key: str) -> Any:
         """A value of the header; raises CorruptError where it is missing."""

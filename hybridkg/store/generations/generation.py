@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from hybridkg.storage.checksums import as_text, checksum_of
+from hybridkg.storage.checksums import as_text, checksum_of, known_checksum
 from hybridkg.store.generations.manifest import (
     DISPENSABLE,
     Manifest,
@@ -91,9 +91,15 @@ class Generation:
         def fits(name: str) -> bool:
             return as_text(checksum_of(self.path / name)) == entries[name].checksum
 
+        known = {name: known_checksum(self.path / name) for name in entries}
+        if any(crc is not None and as_text(crc) != entries[name].checksum for name, crc in known.items()):
+            return False
+        unknown = [name for name, crc in known.items() if crc is None]
         try:
+            if not unknown:
+                return bool(entries)
             with ThreadPoolExecutor(os.cpu_count()) as threads:
-                return bool(entries) and all(threads.map(fits, entries))
+                return all(threads.map(fits, unknown))
         except OSError:
             return False
 

@@ -6,7 +6,9 @@ segment is immutable once its header is written. docs/text-index.md lists the ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hybridkg.storage.arrays import Array, ArrayStream, FolderLayout, MappedArrays, Writer, smallest_unsigned
 
@@ -58,8 +60,8 @@ class ArrayReader(MappedArrays):
         CorruptError: the header is missing, unreadable or of another version, or a file has another size.
     """
 
-    def __init__(self, folder: Path, segment: str = ""):
-        super().__init__(LAYOUT, folder, segment)
+    def __init__(self, folder: Path, segment: str = "", header: Mapping[str, Any] | None = None):
+        super().__init__(LAYOUT, folder, segment, header)
 
 
 def header_name(segment: str) -> str:

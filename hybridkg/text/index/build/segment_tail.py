@@ -79,16 +79,14 @@ def _write_derived(
 ) -> None:
     """Writes the term sets and block maxima, derived from the lists, and the header of the segment."""
     out = written.out
-    out.finish(about)  # makes the lists readable
-    lists = SegmentPostings(ArrayReader(folder, SEGMENT), written.terms * len(fields))
+    lists = SegmentPostings(ArrayReader(folder, SEGMENT, out.header(about)), written.terms * len(fields))
     earlier = written.earlier
     if earlier is None:
         write_term_sets(out, lists, written.terms, len(fields))
     else:
         sets = TermSets(earlier.reader, earlier.n_terms)
         write_changed_term_sets(out, lists, len(fields), earlier.same, sets)
-    out.finish(about)
-    reader = ArrayReader(folder, SEGMENT)
+    reader = ArrayReader(folder, SEGMENT, out.header(about))
     defaults = [(field.weight, field.b) for field in fields]
     forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals, earlier)
     out.finish({**about, "peaks": forms})
