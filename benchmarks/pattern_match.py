@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyoxigraph import RdfFormat, Store
 
 from benchmarks.record import record
-from hybridkg.graph.columns import Adjacency, PredicateColumns, ProjectionColumns
+from hybridkg.graph.columns import Adjacency, LiteralPart, PredicateColumns, ProjectionColumns
 from hybridkg.graph.literal_order import SEGMENTS
 from hybridkg.graph.projection import Projection
 from hybridkg.interfaces.graph_index import (
@@ -60,7 +60,8 @@ class SyntheticTerms:
         for segment in SEGMENTS:
             self.segments[segment] = (at, at + sizes.get(segment, 0))
             at += sizes.get(segment, 0)
-        self.values = np.concatenate([np.zeros(len(names)), np.array(years, np.float64)])
+        self.parts = (LiteralPart(self.segments, np.array(years, np.float64)),)
+        self.gone = np.zeros(0, np.uint32)
         texts = [name.encode() for name in names] + [str(year).encode() for year in years]
         self._offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.uint64)
         self._bytes = np.frombuffer(b"".join(texts), np.uint8)

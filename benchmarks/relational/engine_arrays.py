@@ -126,8 +126,9 @@ class Arrays:
 
     def _numbers(self, ids: NDArray[Any]) -> list[int]:
         """The integers of literals."""
-        first, _ = self._terms.segments["number"]
-        values: list[int] = self._terms.values("number")[ids.astype(np.int64) - first].astype(np.int64).tolist()
+        literals = self._terms.parts[0]
+        first, _ = literals.segments["number"]
+        values: list[int] = literals.values("number")[ids.astype(np.int64) - first].astype(np.int64).tolist()
         return values
 
     def _most_cited(self) -> Any:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hybridkg.errors import CorruptError
-from hybridkg.interfaces.staying import Staying
 from hybridkg.registry import Registry
 
 if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
     from hybridkg.config.settings import Config
     from hybridkg.interfaces.progress import Progress
+    from hybridkg.interfaces.staying import Staying
     from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
     from hybridkg.rdf.terms import Node
 

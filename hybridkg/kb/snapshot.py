@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from hybridkg.interfaces.text_engine import TEXT_ENGINES, engine_name
 from hybridkg.interfaces.text_index import TextIndex
 from hybridkg.interfaces.vector_index import VECTOR_INDEXES, VectorIndex, encoded_fields, kind_of
 from hybridkg.kb.data_warnings import Advisor
+from hybridkg.kb.lazy_linker import LazyLinker
 from hybridkg.operators.context import ExecutionContext
 from hybridkg.operators.expressions import holds
 from hybridkg.planner.calibration.calibrated_costs import CalibratedCosts
@@ -52,9 +52,7 @@ if TYPE_CHECKING:
     from hybridkg.entities.passage_texts import EntityTexts
     from hybridkg.graph.columns import ProjectionColumns
     from hybridkg.graph.statistics.catalog import Statistics
-    from hybridkg.interfaces.links import LinkedNode
     from hybridkg.kb.reading import ReadableKnowledgeBase
-    from hybridkg.linking.source import LinkSource
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +129,7 @@ class Snapshot:
         except CorruptError as e:
             raise IndexCorruptError(e.message, hint=e.hint, place=e.place) from e
         store = opened()
-        text.linker = _LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
+        text.linker = LazyLinker(store, nodes, text, profile, documents, folders_of(folder.path))
         return cls(generation, store, documents, text, nodes, profile, union, config)
 
     @cached_property
@@ -452,36 +450,6 @@ def open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | 
 def snapshot_of(kb: ReadableKnowledgeBase) -> Snapshot:
     """The snapshot of an open knowledge base, for packages that rank without a query; raises as a query does."""
     return kb._snapshot
-
-
-class _LazyLinker:
-    """An entity linker that is imported at its first use.
-
-    It refers to no Snapshot, and weakly to the text index, which refers to it: a cycle would keep files in use.
-    """
-
-    def __init__(
-        self,
-        store: GraphStore,
-        nodes: NodeTable,
-        text: TextIndex,
-        profile: Profile,
-        documents: Documents | None,
-        folders: tuple[Path, ...],
-    ):
-        self._parts, self._folders = (store, nodes, cast(TextIndex, weakref.proxy(text)), profile, documents), folders
-
-    @cached_property
-    def _source(self) -> LinkSource:
-        from hybridkg.linking.source import LinkSource
-
-        return LinkSource(*self._parts, folders=self._folders)
-
-    def linked(
-        self, text: str, given: str | None, *, language: str = "", syntax: bool = True
-    ) -> tuple[LinkedNode, ...]:
-        """See Linker."""
-        return self._source.linked(text, given, language=language, syntax=syntax)
 
 
 def _documents(generation: Generation) -> Documents | None:

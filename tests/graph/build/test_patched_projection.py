@@ -191,7 +191,7 @@ def test_removing_what_is_not_there_is_noticed(folder):
             folder / "none",
             known,
             known,
-            np.zeros(0, np.int64),
+            Staying.all(0),
             TripleChange([], [gone]),
             lambda _: True,
         )
