@@ -12,8 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from rebuilt import assert_equals_rebuilt, index_files, quads_of
 from sampling import examples, sampled
+from tails import WITH_TAILS, tails
 
-from hybridkg.graph.build import projection_tail
 from hybridkg.kb.write import follow_change
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 
@@ -47,11 +47,9 @@ def early() -> Iterator[None]:
 
 
 @contextmanager
-def tails() -> Iterator[None]:
-    """Commits write tails, however small the base is, and however large they get."""
-    with followed(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection_tail, "MIN_TRIPLES", 0)
-        patch.setattr(projection_tail, "MAX_SHARE", 1.0)
+def followed_in_tails() -> Iterator[None]:
+    """Every index follows a commit, and what differs from the base goes to tails."""
+    with followed(), tails():
         yield
 
 
@@ -59,13 +57,9 @@ WAYS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "followed": followed,
     "early": early,
     "anew": anew,
-    "tails": tails,
+    "tails": followed_in_tails,
 }
 """How indexes are made in a commit: makes a context that forces it."""
-
-
-WITH_TAILS = ("projection/*",)
-"""Files that have another form where a commit writes tails."""
 
 
 def check(seed: int, folder: Path, way: str = "followed") -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rebuilt import PROLOGUE, answer, assert_equals_rebuilt
 from resealed import reseal
 from sampling import examples
-from test_updates_equal_rebuilt import WITH_TAILS, tails
+from tails import WITH_TAILS, tails
 
 from hybridkg import KnowledgeBase
 from hybridkg.graph.stored_projection import TAIL_SEGMENTS, about
