@@ -189,6 +189,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="100000", help="papers, separated by commas (default: %(default)s)")
     parser.add_argument("--scratch", type=Path, help="folder for data and engines, on a disk; default: a temporary one")
     parser.add_argument("--engines", default=",".join(SYSTEMS), help="names (default: %(default)s)")
+    parser.add_argument("--record", default="updates", help="name of the stored results (default: %(default)s)")
     parser.add_argument("--no-record", action="store_true", help="prints only: for rough figures on a busy machine")
     arguments = parser.parse_args()
     sizes: dict[str, dict[str, Any]] = {}
@@ -209,7 +210,7 @@ def main() -> None:
     if arguments.no_record:
         print(figures)
     else:
-        record("updates", figures, seed=SEED)
+        record(arguments.record, figures, seed=SEED)
 
 
 if __name__ == "__main__":

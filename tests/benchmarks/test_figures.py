@@ -138,6 +138,9 @@ def commits() -> Iterator[str]:
     ):
         cells = [sizes[size][system][key] for size in ("100000", "500000") for system in ("hybridkg", "fuseki")]
         yield row(label, *map(figure, cells))
+    large = results("updates_large")["sizes"]["4600000"]["hybridkg"]
+    for triples, bound, before in (("1", 0.45, 1.9), ("100", 0.75, 10.7), ("10,000", 6, "10.0")):
+        yield row(triples, bound, figure(large[f"commit_{triples.replace(',', '')}_s"]), before)
     found = results("updated")
     for name, own in found["shares"].items():
         ten, ratios = own["best_ten"]["median_ms"], [own["hybrid"][key] for key in ("median_ratio", "p99_ratio")]
