@@ -355,7 +355,7 @@ def open_columns(folder: Path, nodes: NodeTable, *, union_default_graph: bool) -
         terms, predicates = StoredTerms(reader, nodes), StoredPredicates(reader)
         omitted = frozenset(str(iri) for iri in reader.about("omitted"))
         whole = _fits(reader, terms, predicates)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as e:
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as e:
         raise CorruptError(
             f"the header of the projection is damaged: {e}", hint="index again", place=str(folder)
         ) from e
@@ -379,8 +379,20 @@ def _fits(reader: MappedArrays, terms: StoredTerms, predicates: StoredPredicates
         and (tail is None or [lengths[name] for name in TAIL_ARRAYS] == _tail_lengths(tail))
         and lengths["others.offsets"] - 1 == terms.n_nodes - terms.n_entities
         and predicates.shape == (lengths["predicates.offsets"], PLACES)
-        and lengths.get(TRIPLES, predicates.shape[0] - 1) == predicates.shape[0] - 1
+        and (tail is None or _has_tails(reader, lengths, predicates.shape[0] - 1))
         and all(lengths[f"{direction}.targets"] == predicates.end for direction in DIRECTIONS)
+    )
+
+
+def _has_tails(reader: MappedArrays, lengths: Mapping[str, int], n_predicates: int) -> bool:
+    """Whether the arrays that a projection with a tail has are there, with their types."""
+    types = {name: reader.check(name)[0].str for name in (*TAIL_ARRAYS, GONE, TRIPLES) if name in lengths}
+    return (
+        types.get(TAIL_ARRAYS[0]) == "<f8"
+        and types.get(TAIL_ARRAYS[2]) == types.get(GONE) == "<u4"
+        and types.get(TRIPLES) == "<u8"
+        and lengths[TRIPLES] == n_predicates
+        and all(reader.base_rows(f"{direction}.targets") is not None for direction in DIRECTIONS)
     )
 
 

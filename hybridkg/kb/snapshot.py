@@ -106,7 +106,7 @@ class Snapshot:
             opening = beside.submit(open_graph, generation, config)
             try:
                 return cls._with_indexes(generation, folder, config, opening.result)
-            except CorruptError:
+            except Exception:
                 opening.result()  # its error comes first
                 raise
 
@@ -170,8 +170,9 @@ class Snapshot:
             )
             return None, {"state": f"not used: {e.message}; hybridkg index builds it again"}
         size = sum(file.stat().st_size for file in folder.iterdir())
+        literals = columns.terms.n_terms - columns.terms.n_nodes - len(columns.terms.gone)
         counts = {"triples": header["triples"], "nodes": header["n_nodes"]}
-        return columns, {**counts, "literals": header["n_terms"] - header["n_nodes"], "bytes": size, "state": "ready"}
+        return columns, {**counts, "literals": literals, "bytes": size, "state": "ready"}
 
     @cached_property
     def graph(self) -> GraphIndex | None:

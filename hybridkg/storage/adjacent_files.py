@@ -48,7 +48,9 @@ def map_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> mm
     put = _fixed_map()
     if put is None:
         return read_adjacent(base, base_bytes, tail, tail_bytes)
-    pages = mmap.mmap(-1, begin + tail_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    # Pages that nobody may write are not charged to the memory of the machine, which an array can exceed.
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    pages = mmap.mmap(-1, begin + tail_bytes, flags=flags, prot=mmap.PROT_READ)
     address = np.frombuffer(pages, np.uint8).ctypes.data
     for path, at, size in parts:
         if not size:

@@ -147,7 +147,7 @@ class Writer:
         base = earlier.base_rows(name)
         base = shape[0] if base is None else base
         row = dtype.itemsize * math.prod(shape[1:])
-        if ALIGN % row:
+        if not row or ALIGN % row:
             raise ValueError(f"rows of {row} bytes cannot have a tail")
         array = earlier.array(name) if any(isinstance(piece, tuple) for piece in pieces) else np.zeros(0, dtype)
         stream = ArrayStream(self, name + TAIL, dtype, 0)
@@ -296,7 +296,7 @@ class MappedArrays:
         try:
             declared = self.about("arrays")[name]
             dtype, shape = np.dtype(declared["dtype"]), tuple(int(n) for n in declared["shape"])
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, OverflowError) as e:
             raise CorruptError(f"{self._name!r} does not describe {name!r}", place=str(self._folder)) from e
         if dtype.kind not in "biuf" or dtype.itemsize == 0 or min(shape, default=0) < 0:
             raise CorruptError(f"{self._name!r} has no type of numbers for {name!r}", place=str(self._folder))
@@ -337,6 +337,8 @@ class MappedArrays:
         """The row at which the tail of an array begins, or would begin."""
         dtype, shape = self.check(name)
         row, base = dtype.itemsize * math.prod(shape[1:]), self.base_rows(name)
+        if not row:
+            raise CorruptError(f"{self._name!r} has no tail for {name!r}", place=str(self._folder))
         return tail_start((shape[0] if base is None else base) * row) // row
 
     def array(self, name: str) -> Array:
@@ -348,7 +350,10 @@ class MappedArrays:
         if base is not None:
             base_bytes = base * dtype.itemsize * math.prod(shape[1:])
             tail_bytes = math.prod(shape) * dtype.itemsize - tail_start(base_bytes)
-            both = map_adjacent(path, base_bytes, self.path(name + TAIL), tail_bytes)
+            try:
+                both = map_adjacent(path, base_bytes, self.path(name + TAIL), tail_bytes)
+            except OSError as e:
+                raise CorruptError(f"{name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
             if isinstance(both, mmap):
                 self._mapped[name] = both
             array: Array = np.frombuffer(both, dtype).reshape(shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -137,3 +138,26 @@ def test_a_full_check_compares_tails_with_what_is_built_again(tmp_path: Path) ->
         reseal(folder.parent, "projection/keys.tail")
         found = kb.check(full=True)
         assert "projection" in [part.part for part in found.bad]
+
+
+def test_the_counts_of_a_projection_leave_out_literals_without_a_triple(tmp_path: Path) -> None:
+    with tails(), made(tmp_path, Random(3)) as kb:
+        before = kb.stats()["projection"]["literals"]
+        gone = len({row.term("v") for row in kb.query(PROLOGUE + "SELECT ?v { ?x :when ?v }")})
+        kb.update(PROLOGUE + "DELETE WHERE { ?x :when ?v }")
+        assert kb.stats()["projection"]["literals"] == before - gone
+
+
+@pytest.mark.parametrize("name", ["gone", "predicates.triples", "tail.values", "tail.places"])
+def test_a_projection_whose_header_lacks_an_array_of_its_tail_is_not_used(tmp_path: Path, name: str) -> None:
+    with tails(), made(tmp_path, Random(3)) as kb:
+        kb.update(PROLOGUE + "INSERT DATA { <http://e/n1> :name 'not here before' }")
+        folder = kb._snapshot.generation.path / "projection"
+        header = json.loads((folder / "projection.json").read_text())
+    del header["arrays"][name]
+    (folder / "projection.json").unlink()
+    (folder / "projection.json").write_text(json.dumps(header))
+    reseal(folder.parent, "projection/projection.json")
+    with KnowledgeBase.open(tmp_path / "kb") as kb:
+        assert "not used" in kb.stats()["projection"]["state"]
+        assert len(kb.query(PROLOGUE + "SELECT * { ?x :name 'not here before' }")) == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hybridkg.errors import CorruptError
-from hybridkg.storage import adjacent_files
+from hybridkg.storage import adjacent_files, arrays
 from hybridkg.storage.adjacent_files import ALIGN, map_adjacent, read_adjacent, tail_start
 from hybridkg.storage.arrays import FolderLayout, MappedArrays, Writer
 
@@ -124,3 +124,34 @@ def test_rows_that_do_not_divide_a_page_have_no_tail(tmp_path: Path) -> None:
     earlier = base_of(tmp_path / "1", 4, "<u1", 3)
     with pytest.raises(ValueError, match="rows of 3 bytes"):
         extended(tmp_path / "2", earlier, [np.zeros((1, 3), np.uint8)])
+
+
+def test_an_array_without_columns_has_no_tail(tmp_path: Path) -> None:
+    base_of(tmp_path / "1", 4)
+    header = json.loads((tmp_path / "1" / "test.json").read_text())
+    header["arrays"]["a"]["shape"] = [5, 0]
+    (tmp_path / "1" / "test.json").write_text(json.dumps(header))
+    (tmp_path / "1" / "a").write_bytes(b"")
+    with pytest.raises(CorruptError):
+        MappedArrays(LAYOUT, tmp_path / "1").tail_start("a")
+
+
+def test_a_file_that_cannot_be_mapped_is_an_error_of_its_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = extended(tmp_path / "2", base_of(tmp_path / "1", 10), [np.arange(4, dtype=np.uint32)])
+
+    def refuse(*_: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(arrays, "map_adjacent", refuse)
+    with pytest.raises(CorruptError, match="Cannot allocate memory"):
+        reader.array("a")
+
+
+@pytest.mark.skipif(not hasattr(os, "sysconf"), reason="needs the size of the memory")
+def test_an_array_may_be_larger_than_the_memory(tmp_path: Path) -> None:
+    size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + (1 << 31)
+    base, tail = tmp_path / "base", tmp_path / "tail"
+    with base.open("wb") as file:
+        file.truncate(size)  # takes no room
+    tail.write_bytes(b"end")
+    assert map_adjacent(base, size, tail, 3)[tail_start(size) :] == b"end"

@@ -403,7 +403,7 @@ def _next_literals(
     n_old = 0 if tail is None else tail.part.end - tail.part.first
     places = [0 if tail is None else tail.place(literal) - base.part.end for literal in new]
     edit = ArrayEdit(n_old, np.array(sorted(dropped), np.int64), np.array(places, np.int64))
-    size = sum(len(literal.value) for literal in new)
+    size = sum(len(literal.value.encode()) for literal in new)
     if n_old:
         size += terms.literals.size(len(terms.literals.ranges()) - 1)[1]
     most = min(MAX_LITERALS, int(UNBOUND) - base.part.end - 1)

@@ -40,10 +40,11 @@ __all__ = [
 
 HEADER = "text.json"
 FORMAT = "hybridkg-text"
-FORMAT_VERSION = 5
-"""2: language runs. 3: packed postings in segments. 4: block maxima with sets of fields. 5: 256 levels for BM25F."""
+FORMAT_VERSION = 6
+"""2: language runs. 3: packed postings in segments. 4: block maxima with sets of fields. 5: 256 levels for BM25F. 6:
+tails; an index of version 5 has none, and is read."""
 
-LAYOUT = FolderLayout(FORMAT, FORMAT_VERSION, HEADER, "text index")
+LAYOUT = FolderLayout(FORMAT, FORMAT_VERSION, HEADER, "text index", (5,))
 
 
 class ArrayWriter(Writer):
