@@ -79,6 +79,11 @@ class ArrayEdit:
         result[self.removed] = -1
         return result
 
+    def behind(self, first: int, new: int) -> ArrayEdit:
+        """The edit of the elements from `first` on, without the first `new` that enter."""
+        removed = self.removed[np.searchsorted(self.removed, first) :]
+        return ArrayEdit(self.size - first, removed - first, self.inserted[new:] - first)
+
     def new_places(self) -> Places:
         """int64[m]: the place afterwards of each element that enters."""
         gone = np.searchsorted(self.removed, self.inserted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -18,12 +18,13 @@ from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import adjacency, literal_pieces, nquads_reader, numbering
 from hybridkg.graph.build.builder import ProjectionBuilder, ProjectionBuildLimits
 from hybridkg.graph.build.literal_pieces import PieceLimits
+from hybridkg.graph.build.patched_projection import TripleChange, is_projected
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.columns import ProjectionColumns, TermTable
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.graph_index import UNBOUND
-from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Triple
+from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Term, Triple
 from hybridkg.storage.arrays import smallest_unsigned
 
 USUAL = ProjectionBuildLimits()
@@ -225,3 +226,16 @@ def rows_of(statements: Sequence[Quad], *, union: bool = False) -> dict[str, byt
         rows = store.query(f"SELECT ?s ?o {{ ?s {predicate} ?o }}", use_default_graph_as_union=union)
         found[predicate.value] = rows.serialize(format=QueryResultsFormat.TSV).partition(b"\n")[2].rstrip(b"\n")
     return found
+
+
+def change_between(first: list[Quad], second: list[Quad]) -> tuple[TripleChange, Callable[[Term], bool]]:
+    """The triples that differ between two states, and whether a term is in a triple of the second one."""
+    before, after = set(first), set(second)
+    change = TripleChange(
+        *(
+            [Triple(quad.subject, quad.predicate, quad.object) for quad in own if quad not in other]
+            for own, other in ((second, before), (first, after))
+        )
+    )
+    occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
+    return change, occurring.__contains__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency
+from hybridkg.rdf.terms import Term, Triple
 from hybridkg.storage.array_edit import ArrayEdit
 
 I64 = NDArray[np.int64]
@@ -20,6 +21,30 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 class PatchMismatchError(Exception):
     """The earlier projection does not have a triple that the change removes; the caller builds from scratch."""
+
+
+def pairs_by_predicate(triples: Iterable[Triple], id_of: Callable[[Term], int]) -> dict[str, Pairs]:
+    """uint64 pairs (subject << 32) | object by the IRI of the predicate.
+
+    Raises:
+        PatchMismatchError: a term has no id.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for triple in triples:
+        pair = id_of(triple.subject), id_of(triple.object)
+        if min(pair) < 0:
+            raise PatchMismatchError
+        found.setdefault(triple.predicate.value, []).append(pair)
+    return {iri: np.array([(s << 32) | o for s, o in pairs], np.uint64) for iri, pairs in found.items()}
+
+
+def directed(pairs: Pairs | None, direction: int) -> Pairs:
+    """Sorted pairs of a direction, from those of subjects and objects."""
+    if pairs is None:
+        return np.zeros(0, np.uint64)
+    own = (pairs << _HALF) | (pairs >> _HALF) if direction else pairs.copy()
+    own.sort()
+    return own
 
 
 def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_directions
-from hybridkg.graph.build.adjacency_edits import PatchMismatchError
+from hybridkg.graph.build.adjacency_edits import Pairs, PatchMismatchError, directed, pairs_by_predicate
 from hybridkg.graph.build.projection_tail import ProjectionTail
 from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
@@ -28,8 +28,6 @@ from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.storage.array_edit import edit_of_sorted
 from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
-
-Pairs = NDArray[np.uint64]
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -121,15 +119,15 @@ class _Adjacencies:
     def __init__(self, reader: MappedArrays, before: NodeTable, ids: NewIds, change: TripleChange):
         self._old, self._ids = StoredPredicates(reader), ids
         old_terms = StoredTerms(reader, before)
-        self._removed = _pairs_by_predicate(change.removed, old_terms.id_of)
-        self._added = _pairs_by_predicate(change.added, ids.of)
+        self._removed = pairs_by_predicate(change.removed, old_terms.id_of)
+        self._added = pairs_by_predicate(change.added, ids.of)
         self._renumbering = Renumbering.of(ids.of_old)
         self._has_moved = bool(ids.moved.any())
         for iri, pairs in self._removed.items():
             if iri not in self._old:
                 raise PatchMismatchError
             forward = self._old[iri].forward
-            _places(_sources(forward), forward, _directed(pairs, 0))
+            _places(_sources(forward), forward, directed(pairs, 0))
         sizes = {iri: self._old[iri].triples for iri in self._old}
         for iri in {*self._removed, *self._added}:
             sizes[iri] = sizes.get(iri, 0) + len(self._added.get(iri, ())) - len(self._removed.get(iri, ()))
@@ -164,7 +162,7 @@ class _Adjacencies:
 
     def _pairs(self, iri: str, direction: int) -> Pairs:
         """The sorted pairs of a predicate in a direction."""
-        added = _directed(self._added.get(iri), direction)
+        added = directed(self._added.get(iri), direction)
         if iri not in self._old:
             return added
         columns = self._old[iri]
@@ -172,7 +170,7 @@ class _Adjacencies:
         after = self._renumbered(columns, direction)
         pairs = (_sources(after).astype(np.uint64) << _HALF) | after.targets
         if (removed := self._removed.get(iri)) is not None:
-            pairs = np.delete(pairs, _places(_sources(old), old, _directed(removed, direction)))
+            pairs = np.delete(pairs, _places(_sources(old), old, directed(removed, direction)))
         if self._has_moved and (self._ids.moved[old.keys].any() or self._ids.moved[old.targets].any()):
             pairs.sort()
         return edit_of_sorted(pairs, pairs[:0], added).apply(pairs, added)
@@ -197,23 +195,3 @@ def _places(sources: NDArray[Any], old: Adjacency, removed: Pairs) -> NDArray[np
     if len(places) and (int(places[-1]) >= len(pairs) or not np.array_equal(pairs[places], removed)):
         raise PatchMismatchError
     return places.astype(np.int64)
-
-
-def _directed(pairs: Pairs | None, direction: int) -> Pairs:
-    """Sorted pairs of a direction, from those of subjects and objects."""
-    if pairs is None:
-        return np.zeros(0, np.uint64)
-    own = (pairs << _HALF) | (pairs >> _HALF) if direction else pairs.copy()
-    own.sort()
-    return own
-
-
-def _pairs_by_predicate(triples: Iterable[Triple], id_of: Callable[[Term], int]) -> dict[str, Pairs]:
-    """uint64 pairs (subject, object in the low half) by the IRI of the predicate."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for triple in triples:
-        pair = id_of(triple.subject), id_of(triple.object)
-        if min(pair) < 0:
-            raise PatchMismatchError
-        found.setdefault(triple.predicate.value, []).append(pair)
-    return {iri: np.array([(s << 32) | o for s, o in pairs], np.uint64) for iri, pairs in found.items()}

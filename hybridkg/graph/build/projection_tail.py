@@ -16,8 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
-from hybridkg.graph.build.adjacency_edits import Pairs, PatchMismatchError, edited_adjacency
+from hybridkg.graph.build.adjacency_edits import (
+    Pairs,
+    PatchMismatchError,
+    directed,
+    edited_adjacency,
+    pairs_by_predicate,
+)
 from hybridkg.graph.build.literal_pieces import check_piece, write_piece
+from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
 from hybridkg.graph.stored_literal_part import tag_of
@@ -42,7 +49,7 @@ MIN_TRIPLES = 1_000_000
 """Triples below which a projection is written whole: copying 30 MB takes no longer than opening a dozen more files."""
 
 MAX_NEW = 2_000
-"""Literals that a commit adds, above which they are merged with the base: each costs some 20 us of look-ups."""
+"""Triples that a commit adds, above which the projection is written whole: a literal costs some 20 us of look-ups."""
 
 MAX_LITERALS = 1 << 16
 """Literals of a tail, and 2^20 at most: their places among those of the base are parts of float64 (term_order.py)."""
@@ -53,12 +60,7 @@ MAX_BYTES = 16 << 20
 MAX_SHARE = 0.5
 """Share of the triples in predicates that differ from the base, above which the projection is written whole."""
 
-UNCHANGED = (
-    "others.text", "others.offsets", "literals.values", "literals.kinds", "kinds.text", "kinds.offsets",
-)  # fmt: skip
-
 _NO_PAIRS = np.zeros(0, np.uint64)
-_HALF = np.uint64(32)
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,8 @@ class _Literals:
             segments.append([first, first + size])
             first += size
         values, kinds, before = _tail_arrays(self.terms)
-        of_values = self._behind(old[SEGMENTS[FIRST_VALUED]][0] - self.first, unvalued)
-        of_kinds = self._behind(old["string"][1] - self.first, strings)
+        of_values = self.edit.behind(old[SEGMENTS[FIRST_VALUED]][0] - self.first, unvalued)
+        of_kinds = self.edit.behind(old["string"][1] - self.first, strings)
         names = self.terms.kinds
         numbers = [names.find(tag_of(literal), 0, len(names)) for literal in self.new[strings:]]
         places = np.array([self.terms.base.place(literal) for literal in self.new], np.uint32)
@@ -151,11 +153,6 @@ class _Literals:
             "n_terms": self.first + self.size,
             PIECES: self._write_forms(out, reader),
         }
-
-    def _behind(self, first: int, new: int) -> ArrayEdit:
-        """The edit of the earlier literals from a place on, without the first `new` that enter."""
-        removed = self.edit.removed[np.searchsorted(self.edit.removed, first) :]
-        return ArrayEdit(self.edit.size - first, removed - first, self.edit.inserted[new:] - first)
 
     def _write_forms(self, out: Writer, reader: MappedArrays) -> list[tuple[int, int]]:
         """Writes the forms of the tail as one piece behind those of the base; returns the sizes of all pieces."""
@@ -235,8 +232,8 @@ class ProjectionTail:
         literals = _next_literals(terms, _terms_of(added), _terms_of(removed), occurs)
         if literals is None:
             return None
-        pairs = _pairs_by_predicate(removed, {term: terms.id_of(term) for term in _terms_of(removed)})
-        tail = cls(reader, literals, _pairs_by_predicate(added, literals.ids_of(_terms_of(added))), pairs)
+        pairs = pairs_by_predicate(removed, terms.id_of)
+        tail = cls(reader, literals, pairs_by_predicate(added, literals.ids_of(_terms_of(added)).__getitem__), pairs)
         return tail if tail._fits() else None
 
     def _fits(self) -> bool:
@@ -257,7 +254,7 @@ class ProjectionTail:
             DamagedPieceError: the piece of the earlier tail is damaged.
         """
         about = self._literals.write(out, self._reader)
-        out.link(self._reader, UNCHANGED)
+        out.link(self._reader, (*OTHERS, *LITERALS))
         triples = int(self._write_columns(out).sum())
         kept = ("n_entities", "n_nodes", "other_blank_nodes", "segments", "omitted", "union_default_graph")
         return {**{name: self._reader.about(name) for name in kept}, **about, "triples": triples}
@@ -289,7 +286,7 @@ class ProjectionTail:
 
     def _direction(self, iri: str, number: int) -> Adjacency:
         """A direction of a predicate afterwards."""
-        added, removed = (_directed(pairs.get(iri, _NO_PAIRS), number) for pairs in (self._added, self._removed))
+        added, removed = (directed(pairs.get(iri), number) for pairs in (self._added, self._removed))
         if iri not in self._old:
             if len(removed):
                 raise PatchMismatchError
@@ -427,21 +424,3 @@ def _place(predicates: StoredPredicates, iri: str) -> list[int]:
 
 def _terms_of(triples: Iterable[Triple]) -> list[Term]:
     return list(dict.fromkeys(term for triple in triples for term in (triple.subject, triple.object)))
-
-
-def _pairs_by_predicate(triples: Iterable[Triple], ids: Mapping[Term, int]) -> dict[str, Pairs]:
-    """uint64 pairs (subject << 32) | object by the IRI of the predicate."""
-    found: dict[str, list[int]] = {}
-    for triple in triples:
-        subject, target = ids[triple.subject], ids[triple.object]
-        if min(subject, target) < 0:
-            raise PatchMismatchError
-        found.setdefault(triple.predicate.value, []).append(subject << 32 | target)
-    return {iri: np.array(pairs, np.uint64) for iri, pairs in found.items()}
-
-
-def _directed(pairs: Pairs, number: int) -> Pairs:
-    """Sorted pairs of a direction, from those of subjects and objects."""
-    own = (pairs << _HALF) | (pairs >> _HALF) if number else pairs.copy()
-    own.sort()
-    return own

@@ -196,7 +196,7 @@ class TermEdits:
         """Writes the values of the literals that are no strings."""
         first = self._base.part.segments[SEGMENTS[FIRST_VALUED]][0] - self._old.n_nodes
         strings = sum(key[0] < FIRST_VALUED for key in self._keys)
-        own = _behind(self._literal_edit, first, strings)
+        own = self._literal_edit.behind(first, strings)
         values = own.apply(self._base.part.numbers, np.array([key[1] for key in self._keys[strings:]]))
         out.write("literals.values", values)
 
@@ -230,7 +230,7 @@ class TermEdits:
         strings = self._base.strings_end - self._old.n_nodes
         new_strings = sum(key[0] == 0 for key in self._keys)
         names = [self._kinds.string(i).encode() for i in range(len(self._kinds))]
-        own = _behind(self._literal_edit, strings, new_strings)
+        own = self._literal_edit.behind(strings, new_strings)
         tags = [tag_of(literal) for literal in self._new_literals[new_strings:]]
         counts = np.bincount(old_kinds, minlength=len(names)) - np.bincount(
             old_kinds[own.removed], minlength=len(names)
@@ -272,12 +272,6 @@ class TermEdits:
             return -1 if place < 0 else int(of_old[place])
 
         return of_old, moved, id_of
-
-
-def _behind(edit: ArrayEdit, first: int, new: int) -> ArrayEdit:
-    """The edit of the elements from `first` on, without the first `new` that enter."""
-    removed = edit.removed[np.searchsorted(edit.removed, first) :]
-    return ArrayEdit(edit.size - first, removed - first, edit.inserted[new:] - first)
 
 
 def _ids_from(first: int, edit: ArrayEdit) -> Ids:

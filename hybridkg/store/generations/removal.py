@@ -1,8 +1,7 @@
 """Removal of earlier generations while the caller of a commit goes on.
 
-A generation that nobody reads is renamed, which takes it away at once. Where it has much, half a gigabyte for half a
-million papers, its files are deleted in a thread. The process ends when they are. After a crash the next writer deletes
-them.
+A generation that nobody reads is renamed, which takes it away at once. Where it has more than a few megabytes of its
+own, its files are deleted in a thread. The process ends when they are. After a crash the next writer deletes them.
 """
 
 from __future__ import annotations

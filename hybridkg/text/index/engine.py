@@ -74,7 +74,7 @@ class EmbeddedTextEngine:
                 raise
 
     def follow(self, previous: Path, folder: Path, change: TextChange, progress: Progress) -> dict[str, int]:
-        """Writes the bytes of a build from scratch, but for the levels of block maxima."""
+        """Writes the content of a build from scratch; lists in a tail and levels of block maxima have other bytes."""
         from hybridkg.text.index.build.incremental import merge_text
 
         try:

@@ -15,6 +15,7 @@ from projection_cases import (
     as_version_2,
     assert_equal,
     built,
+    change_between,
     expected,
     kernels,
     literals,
@@ -32,7 +33,7 @@ from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import term_edits
 from hybridkg.graph.build.adjacency_edits import PatchMismatchError
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
-from hybridkg.graph.build.patched_projection import TripleChange, is_projected, patch_projection
+from hybridkg.graph.build.patched_projection import TripleChange, patch_projection
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.staying import Staying
@@ -66,21 +67,12 @@ def _state(folder: Path, quads: list[Quad], own: set) -> tuple[Path, NodeTable]:
     return path, known
 
 
-def _triple(quad: Quad) -> Triple:
-    return Triple(quad.subject, quad.predicate, quad.object)
-
-
 def _patched(
     folder: Path, old: Path, before: NodeTable, after: NodeTable, first: list[Quad], second: list[Quad]
 ) -> Path:
     place = folder / str(next(_numbers))
     ids = after.find_many(before.nodes(np.arange(len(before), dtype=np.uint32)))
-    change = TripleChange(
-        [_triple(quad) for quad in second if quad not in set(first)],
-        [_triple(quad) for quad in first if quad not in set(second)],
-    )
-    occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
-    patch_projection(old / "projection", place, before, after, Staying.of(ids), change, occurring.__contains__)
+    patch_projection(old / "projection", place, before, after, Staying.of(ids), *change_between(first, second))
     return place
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from projection_cases import (
     built,
+    change_between,
     kernels,
     literals,
     nodes,
@@ -27,7 +28,7 @@ from sampling import examples
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build import projection_tail
 from hybridkg.graph.build.adjacency_edits import PatchMismatchError, edited_adjacency
-from hybridkg.graph.build.patched_projection import TripleChange, is_projected, merge_projection, patch_projection
+from hybridkg.graph.build.patched_projection import merge_projection, patch_projection
 from hybridkg.graph.build.reference_builder import adjacency
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.literal_order import literal_key
@@ -37,7 +38,7 @@ from hybridkg.graph.stored_projection import TAIL_SEGMENTS, about, open_columns
 from hybridkg.graph.term_order import TermOrder
 from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.term_texts import TermTexts
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
 
 _numbers = count()
 NODES = [NamedNode(f"e:{x}") for x in "abcd"] + [BlankNode("x")]
@@ -76,10 +77,6 @@ def folder():
         yield Path(path)
 
 
-def _triple(quad: Quad) -> Triple:
-    return Triple(quad.subject, quad.predicate, quad.object)
-
-
 def _built(folder: Path, state: list[Quad]) -> tuple[Path, NodeTable]:
     path = folder / str(next(_numbers))
     path.mkdir()
@@ -90,12 +87,7 @@ def _built(folder: Path, state: list[Quad]) -> tuple[Path, NodeTable]:
 
 def _patched(folder: Path, previous: Path, known: NodeTable, first: list[Quad], second: list[Quad]) -> Path:
     place = folder / str(next(_numbers))
-    change = TripleChange(
-        [_triple(quad) for quad in second if quad not in set(first)],
-        [_triple(quad) for quad in first if quad not in set(second)],
-    )
-    occurring = {term for quad in second if is_projected(quad.object) for term in (quad.subject, quad.object)}
-    patch_projection(previous, place, known, known, Staying.all(len(known)), change, occurring.__contains__)
+    patch_projection(previous, place, known, known, Staying.all(len(known)), *change_between(first, second))
     return place
 
 

@@ -1,5 +1,6 @@
-"""The next text index from the earlier one and the texts of a few entities, in the bytes of a build from scratch.
+"""The next text index from the earlier one and the texts of a few entities, with the content of a build from scratch.
 
+Where few lists of a large index change, they are written to a tail; otherwise the files have the bytes of a build.
 Nothing else is analysed: the postings of fields that have changed leave their lists, and the new ones enter. Where no
 entity comes or goes, the earlier texts tell which lists these are, and all others are copied in bulk. Otherwise ids are
 renumbered, and every list is read, in chunks of terms. What follows from the lists is derived as a build does it; only
