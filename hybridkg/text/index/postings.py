@@ -66,12 +66,19 @@ class TermDictionary(SortedTerms):
         wanted = prefixes_of(terms)
         low = self._prefixes.searchsorted(wanted).astype(np.int64)
         high = self._prefixes.searchsorted(wanted, "right")
-        known = np.zeros(len(terms), bool)
-        for i in np.flatnonzero(low < high).tolist():
-            term = terms[i]
-            place = int(low[i]) if len(term) < 8 else self._first_of(term, int(low[i]), int(high[i]))
-            low[i] = place
-            known[i] = place < len(self) and self._bytes(place) == term
+        sizes = np.fromiter(map(len, terms), np.int64, len(terms))
+        known = low < high
+        # Among terms with the same prefix, padding included, the shortest comes first.
+        short = np.flatnonzero(known & (sizes < 8))
+        first = low[short]
+        known[short] = self.offsets[first + 1].astype(np.int64) - self.offsets[first].astype(np.int64) == sizes[short]
+        for i in np.flatnonzero(known & (sizes >= 8)).tolist():
+            term, begin, end = terms[i], int(low[i]), int(high[i])
+            found = self._bytes(begin)
+            if found < term:
+                low[i] = place = self._first_of(term, begin + 1, end)
+                found = self._bytes(place) if place < end else b""
+            known[i] = found == term
         return low, known
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.interfaces.text_index import IndexedField
+from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer
+from hybridkg.text.index.build.batch_collector import PendingTexts
 from hybridkg.text.index.build.field_stream import FieldStream
 from hybridkg.text.index.build.runs import U32
 from hybridkg.text.index.build.sorting import FieldInOrder, table_of
-from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
+from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import LanguageRuns
 
 I64 = NDArray[np.int64]
@@ -44,34 +46,37 @@ class AddedPostings:
     lengths: list[tuple[U32, I64]]
     languages: list[LanguageRuns]
 
+    def of_fields(self, first: int, end: int) -> AddedPostings:
+        """The postings of the fields first..end-1, numbered from 0; `terms` are the same, also without a posting."""
+        own = (self.field >= first) & (self.field < end)
+        positions = self.positions[np.repeat(own, self.tf)]
+        columns = self.term[own], self.field[own] - first, self.ids[own], self.tf[own], positions
+        return AddedPostings(self.terms, *columns, self.lengths[first:end], self.languages[first:end])
+
 
 def added_postings(
     fields: Sequence[IndexedField],
-    analyzers: Mapping[str, Analyzer],
+    analysis: BatchAnalyzer,
     n_nodes: int,
     texts: Sequence[Iterable[tuple[int, Values]]],
     work: Path,
 ) -> AddedPostings:
     """Analyses the texts of entities, (id, values) for each field, as the builder does; `work` has temporary files."""
-    analysis, streams = TermNumberer(analyzers), []
-    for one, records in zip(fields, texts, strict=True):
-        stream = TokenStream()
-        analysis.add(one.analyzer, iter(records), stream, n_nodes, float("inf"))
-        streams.append(stream)
-    numbers = analysis.numbers
-    terms = sorted(numbers, key=lambda term: term.encode("utf-8", "surrogatepass"))
-    places = np.zeros(len(terms), np.uint32)
-    places[[numbers[term] for term in terms]] = np.arange(len(terms))
+    batches = [_analyzed(one.analyzer, analysis, records, n_nodes) for one, records in zip(fields, texts, strict=True)]
+    encoded = {term: term.encode("utf-8", "surrogatepass") for batch, _ in batches for term in batch.terms}
+    terms = sorted(encoded, key=encoded.__getitem__)
+    numbers = {term: number for number, term in enumerate(terms)}
+    places = table_of(np.arange(len(terms), dtype=np.uint32))
     parts: list[tuple[I64, I64, U32, U32, U32]] = []
     lengths, languages = [], []
-    for i, stream in enumerate(streams):
+    for i, (batch, entities) in enumerate(batches):
         own = FieldStream(work / f"added{i}.tmp")
-        own.add_stream(stream, len(terms))
+        own.add_batch(batch, entities, np.array([numbers[term] for term in batch.terms], np.uint32))
         own.finish()
         ordered = FieldInOrder(fields[i].name, i, own)
-        run, entities, counts, _ = ordered.sorted(0, len(stream.slots), table_of(places))
+        run, ids, counts, _ = ordered.sorted(0, len(own.slots), places)
         own.remove()
-        lengths.append((entities, counts))
+        lengths.append((ids, counts))
         languages.append(ordered.languages())
         term = np.repeat(run.terms.astype(np.int64), run.df)
         parts.append((term, np.full(len(term), i, np.int64), run.ids, run.tf, run.positions))
@@ -81,5 +86,15 @@ def added_postings(
     tf = tf[order]
     ends = np.cumsum(tf, dtype=np.int64)
     at = np.repeat(starts - (ends - tf), tf) + np.arange(int(ends[-1]) if len(ends) else 0)
-    encoded = [one.encode("utf-8", "surrogatepass") for one in terms]
-    return AddedPostings(encoded, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
+    found = [encoded[term] for term in terms]
+    return AddedPostings(found, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
+
+
+def _analyzed(
+    analyzer: str, analysis: BatchAnalyzer, records: Iterable[tuple[int, Values]], n_nodes: int
+) -> tuple[AnalyzedBatch, U32]:
+    """The analysed texts of a field, and the entities of its records."""
+    pending = PendingTexts(analyzer, analysis.chain(analyzer))
+    pending.add(iter(records), n_nodes, sys.maxsize)
+    payload, entities = pending.taken()
+    return analysis.analyze(payload), entities

@@ -40,8 +40,11 @@ VERSION = 1
 MAX_CACHED_TERMS = 3_000_000
 """Distinct terms at which an analyzer of batches clears its caches, at about 150 bytes each."""
 
-COMPILED_FROM = 1_000_000
-"""Bytes whose analysis without the kernel takes as long as loading the kernel, half a second."""
+COMPILED_FROM = 16_000
+"""Bytes of a batch that the kernel analyses; a smaller one takes less time than the tables of the kernel."""
+
+STEPS_OF_BYTE = 3
+"""Steps of LazyKernel.for_work: 1 MB without the kernel takes as long as loading it, half a second."""
 
 _MAGIC = b"hybridkg-batch\n"
 _SEPARATOR = "\0"
@@ -195,15 +198,21 @@ class BatchAnalyzer:
         self._analyzers, self._compiled_from = analyzers, compiled_from
         self._reset()
 
+    def chain(self, name: str) -> str:
+        """The chain of an analyzer, which a batch names."""
+        return self._analyzers[name].chain
+
     def _reset(self) -> None:
         self._analysis = TermNumberer(self._analyzers)
         self._words: Words | None = None
 
     def _words_for(self, size: int) -> Words | None:
         """The words so far; None where a batch of `size` bytes does not justify loading the kernel."""
-        if self._words is None and size >= self._compiled_from and (kernel := KERNEL.if_compiled()) is not None:
+        if size < self._compiled_from:
+            return None
+        if self._words is None and (kernel := KERNEL.for_work(STEPS_OF_BYTE * size)) is not None:
             self._words = Words(kernel)
-        return self._words if size >= self._compiled_from else None
+        return self._words
 
     def analyze(self, payload: bytes) -> AnalyzedBatch:
         """Analyses a batch of `payload_of`.

@@ -26,6 +26,7 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
+from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
 from hybridkg.text.index.build.list_places import tail_lists
 from hybridkg.text.index.build.list_splicing import ListSplice
@@ -112,16 +113,19 @@ def merge_text(
     names = [(one["name"], one["analyzer"]) for one in header.about("fields")]
     if names != [(one.name, one.analyzer) for one in fields] or header.about("analyzers") != chains:
         raise ValueError("the earlier index has other fields or analyzers")
-    added = added_postings(fields, analyzers, n_nodes, changed, folder)
     reader, out = ArrayReader(previous, SEGMENT), ArrayWriter(folder, SEGMENT)
     terms, ids_stay = TermDictionary(reader), all(one.n == n_nodes and one.ids is None for one in staying)
+    n_postings, n_fields = int(reader.array("lists.postings")[-1]), len(fields)
+    leave = ids_stay and sum(map(len, before)) <= max(MAX_ANALYSED, n_postings // POSTINGS_OF_TEXT)
+    analysed = (fields, changed) if not leave else ([*fields, *fields], [*changed, *before])
+    both = added_postings(analysed[0], BatchAnalyzer(analyzers), n_nodes, analysed[1], folder)
+    added = both.of_fields(0, n_fields)
     lengths = _lengths(out, reader, staying, n_nodes, added, ids_stay=ids_stay)
     lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, staying, len(fields))
-    progress.start("merging postings", int(lists.old.ends[-1]))
+    progress.start("merging postings", n_postings)
     postings = None
-    if ids_stay and sum(map(len, before)) <= max(MAX_ANALYSED, int(lists.old.ends[-1]) // POSTINGS_OF_TEXT):
-        leaving = added_postings(fields, analyzers, n_nodes, before, folder)
-        postings = lists.splice(out, reader, leaving, chunk_postings)
+    if leave:
+        postings = lists.splice(out, reader, both.of_fields(n_fields, 2 * n_fields), chunk_postings)
     if postings is None:
         postings = lists.write(out, chunk_postings, progress)
     progress.done(postings)
@@ -212,9 +216,11 @@ class _Lists:
     """Earlier terms that have the postings of before, some of them in fields that have another length now."""
 
     def __post_init__(self) -> None:
-        # Where an added term stands among the earlier ones, and whether it is one of them.
-        self.place, known = self.terms.places(self.added.terms)
-        self.is_new = ~known
+        # Where a term stands among the earlier ones, whether it is one of them, and whether an added one is not.
+        self.place, self.known = self.terms.places(self.added.terms)
+        self.is_new = np.zeros(len(self.known), bool)
+        self.is_new[self.added.term] = True
+        self.is_new &= ~self.known
 
     def write(self, out: ArrayWriter, chunk_postings: int, progress: Progress) -> int:
         """Writes the lists; returns the number of postings."""
@@ -242,7 +248,8 @@ class _Lists:
         Args:
             out: of the next segment.
             reader: of the earlier one.
-            leaving: the earlier postings of the fields that have changed, as far as is known.
+            leaving: the earlier postings of the fields that have changed, as far as is known; its terms are those of
+                `added`.
             chunk_postings: postings of the lists that are edited at once.
 
         Returns:
@@ -250,11 +257,10 @@ class _Lists:
             another type, or where `leaving` are not the postings that leave. Nothing is written then.
         """
         n_fields, added, old = self.n_fields, self.added, self.old
-        places, known = self.terms.places(leaving.terms)
         kept = ~self.is_new[added.term]
-        of_leaving = places[leaving.term] * n_fields + leaving.field
+        of_leaving = self.place[leaving.term] * n_fields + leaving.field
         of_added = self.place[added.term] * n_fields + added.field
-        left = Entering(of_leaving, leaving.ids, leaving.tf, leaving.positions).only(known[leaving.term])
+        left = Entering(of_leaving, leaving.ids, leaving.tf, leaving.positions).only(self.known[leaving.term])
         entered = Entering(of_added, added.ids, added.tf, added.positions)
         enters = np.ones(len(of_added), bool)
         enters[kept] = ~reentering(left, entered.only(kept))

@@ -95,6 +95,7 @@ records = st.lists(st.lists(st.tuples(texts, tags), max_size=4), max_size=8)
 @settings(max_examples=examples(36, 300), deadline=None)
 @given(st.sampled_from(sorted(ALL)), st.lists(records, min_size=1, max_size=2))
 def test_columns_are_what_the_loop_gives(name, batches):
+    token_columns.KERNEL.load()
     compiled, loop = BatchAnalyzer(ALL, compiled_from=0), BatchAnalyzer(ALL, compiled_from=float("inf"))
     for batch in batches:
         values = [value for own in batch for value in own]
