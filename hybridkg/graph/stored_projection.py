@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ FOLDER = "projection"
 """The name of the folder in a generation."""
 
 NODES = NamedNode, BlankNode
+
+FOUND_TOGETHER = 16
+"""Terms from which nodes are looked up together, which takes half the time of one by one."""
 
 DIRECTIONS = ("forward", "backward")
 
@@ -181,7 +184,14 @@ class StoredTerms:
         return *PLAIN_TAGS, *map(self.kinds.string, range(len(self.kinds)))
 
     def find(self, terms: Sequence[Term]) -> NDArray[np.int64]:
-        return np.array([self.id_of(term) for term in terms], np.int64)
+        if len(terms) < FOUND_TOGETHER:
+            return np.array([self.id_of(term) for term in terms], np.int64)
+        nodes = [i for i, term in enumerate(terms) if isinstance(term, NODES)]
+        found = np.full(len(terms), -1, np.int64)
+        found[nodes] = self._nodes.find_many(cast(list[Node], [terms[i] for i in nodes]))
+        for i in np.flatnonzero(found < 0).tolist():
+            found[i] = self.id_of(terms[i])
+        return found
 
     def id_of(self, term: Term) -> int:
         if isinstance(term, NODES):

@@ -90,6 +90,7 @@ class ChangingGraph:
     Args:
         open_store: opens the store for writing, at the first use and again after `close`.
         earlier: the quads of the store before any change; None where they can only be looked up in the store itself.
+        may_have: those of some quads that `earlier` may have; sorts out many faster than one by one.
         progress: receives the progress of changes of at least BULK quads, without those that a thread writes.
 
     >>> p, one, two = NamedNode("a:p"), NamedNode("a:1"), NamedNode("a:2")
@@ -101,9 +102,13 @@ class ChangingGraph:
     """
 
     def __init__(
-        self, open_store: Callable[[], Store], earlier: Container[Quad] | None = None, progress: Progress = SILENT
+        self,
+        open_store: Callable[[], Store],
+        earlier: Container[Quad] | None = None,
+        progress: Progress = SILENT,
+        may_have: Callable[[Sequence[Quad]], Sequence[Quad]] | None = None,
     ):
-        self._open_store, self._earlier, self._progress = open_store, earlier, progress
+        self._open_store, self._earlier, self._progress, self._may_have = open_store, earlier, progress, may_have
         self._store: Store | None = None
         self._first_write: Future[None] | None = None
         self._whole, self._request = _Net(), _Net()
@@ -135,7 +140,7 @@ class ChangingGraph:
     def close(self) -> None:
         """Writes everything to the files, and closes the store."""
         self.flush()
-        self._store = self._earlier = None
+        self._store = self._earlier = self._may_have = None
 
     def _await_first_write(self) -> None:
         """Waits for the thread of the first write."""
@@ -183,9 +188,11 @@ class ChangingGraph:
 
     def _known(self, quads: Collection[Quad]) -> list[Quad]:
         """Those of some quads that the graph has; an exception keeps no reference to the store."""
+        earlier = self._earlier
+        if earlier is not None and self._may_have is not None:
+            quads = self._may_have([*quads])
         told = _told("comparing with the graph", quads, self._progress)
-        if self._earlier is not None:
-            earlier = self._earlier
+        if earlier is not None:
             return [quad for quad in told if quad in earlier]
         return [quad for quad in told if quad in self.store]
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency
+from hybridkg.graph.pair_places import HALF, I64, LOW, Pairs, places_of_pairs
 from hybridkg.rdf.terms import Term, Triple
 from hybridkg.storage.array_edit import ArrayEdit
-
-I64 = NDArray[np.int64]
-Pairs = NDArray[np.uint64]
-
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+from hybridkg.storage.distinct import sorted_distinct
 
 
 class PatchMismatchError(Exception):
@@ -42,7 +38,7 @@ def directed(pairs: Pairs | None, direction: int) -> Pairs:
     """Sorted pairs of a direction, from those of subjects and objects."""
     if pairs is None:
         return np.zeros(0, np.uint64)
-    own = (pairs << _HALF) | (pairs >> _HALF) if direction else pairs.copy()
+    own = (pairs << HALF) | (pairs >> HALF) if direction else pairs.copy()
     own.sort()
     return own
 
@@ -64,86 +60,42 @@ def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:
     >>> after.keys.tolist(), after.offsets.tolist(), after.targets.tolist()
     ([4], [0, 3], [2, 5, 9])
     """
-    leaving, entering = _places(old, removed), _places(old, added)
+    leaving, entering = places_of_pairs(old, removed), places_of_pairs(old, added)
     if not leaving.is_there.all():
         raise PatchMismatchError
     targets = ArrayEdit(len(old.targets), leaving.target, entering.target)
     new_keys, first_of_each, counts = np.unique(
-        (added >> _HALF)[~entering.is_key], return_index=True, return_counts=True
+        (added >> HALF)[~entering.is_key], return_index=True, return_counts=True
     )
     before = entering.key[~entering.is_key][first_of_each]
-    steps = dict.fromkeys(leaving.key.tolist(), 0)
-    for place in entering.key[entering.is_key].tolist():
-        steps[place] = steps.get(place, 0) + 1
-    for place in leaving.key.tolist():
-        steps[place] -= 1
-    gone = [p for p in sorted(steps) if int(old.offsets[p + 1]) - int(old.offsets[p]) + steps[p] == 0]
-    keys = ArrayEdit(len(old.keys), np.array(gone, np.int64), before)
-    offsets, begins = _shifted(old.offsets, steps, before.tolist(), counts.tolist())
+    more = np.zeros(len(old.offsets), np.int64)  # the targets that the key before each offset has more
+    np.add.at(more, entering.key[entering.is_key] + 1, 1)
+    np.subtract.at(more, leaving.key + 1, 1)
+    shrunk = sorted_distinct(leaving.key)
+    sizes = old.offsets[shrunk + 1].astype(np.int64) - old.offsets[shrunk].astype(np.int64) + more[shrunk + 1]
+    keys = ArrayEdit(len(old.keys), shrunk[sizes == 0], before)
+    offsets, begins = _shifted(old.offsets, more, before, counts)
     return Adjacency(
         keys.apply(old.keys, new_keys.astype(np.uint32)),
         ArrayEdit(len(offsets), keys.removed, before).apply(offsets, begins),
-        targets.apply(old.targets, (added & _LOW).astype(np.uint32)),
+        targets.apply(old.targets, (added & LOW).astype(np.uint32)),
     )
 
 
-def _shifted(
-    offsets: NDArray[Any], steps: Mapping[int, int], before: Sequence[int], counts: Sequence[int]
-) -> tuple[I64, I64]:
+def _shifted(offsets: NDArray[Any], more: I64, before: I64, counts: I64) -> tuple[I64, I64]:
     """(int64[keys + 1], the offsets of the earlier keys afterwards; int64[new keys], the offset of each new key).
 
     Args:
         offsets: of the earlier keys.
-        steps: the targets that a key, by its place, has more.
+        more: int64[keys + 1], the targets that the key before each offset has more.
         before: the place before which each new key belongs, ascending.
         counts: the targets of each new key.
     """
-    # A new key shifts the one before which it belongs; another key shifts those behind it.
-    events = [(place, 0, count) for place, count in zip(before, counts, strict=True)]
-    events += [(place + 1, -1, step) for place, step in steps.items() if step]
-    result, begins, shift, at = offsets.astype(np.int64), list[int](), 0, 0
-    for place, order, step in sorted(events, key=itemgetter(0, 1)):
-        if shift:
-            result[at:place] += shift
-        at = place
-        if not order:
-            begins.append(int(offsets[place]) + shift)
-        shift += step
-    result[at:] += shift
-    return result, np.array(begins, np.int64)
-
-
-class _Places(NamedTuple):
-    """Where pairs are in a direction, or before what they belong.
-
-    Args:
-        key: int64[pairs], the place of the key.
-        is_key: bool[pairs], whether it is there.
-        target: int64[pairs], the place of the target.
-        is_there: bool[pairs], whether the pair is there.
-    """
-
-    key: I64
-    is_key: NDArray[np.bool_]
-    target: I64
-    is_there: NDArray[np.bool_]
-
-
-def _places(old: Adjacency, pairs: Pairs) -> _Places:
-    wanted, targets = (pairs >> _HALF).astype(np.uint32), (pairs & _LOW).astype(np.uint32)
-    key = old.keys.searchsorted(wanted).astype(np.int64)
-    is_key = np.zeros(len(pairs), bool)
-    inside = key < len(old.keys)
-    is_key[inside] = old.keys[key[inside]] == wanted[inside]
-    low, end = old.offsets[key].astype(np.int64), old.offsets[key].astype(np.int64)
-    end[is_key] = old.offsets[key[is_key] + 1]
-    high = end.copy()
-    while (open_ := low < high).any():  # a binary search of all pairs at once
-        middle = (low + high) >> 1
-        is_below = open_.copy()
-        is_below[open_] = old.targets[middle[open_]] < targets[open_]
-        low = np.where(is_below, middle + 1, low)
-        high = np.where(open_ & ~is_below, middle, high)
-    is_there = is_key & (low < end)
-    is_there[is_there] = old.targets[low[is_there]] == targets[is_there]
-    return _Places(key, is_key, low, is_there)
+    shifted = offsets.astype(np.int64)
+    shifted += np.cumsum(more)
+    begins = shifted[before] + np.cumsum(counts) - counts
+    if len(before):
+        own = np.zeros(len(offsets), np.int64)
+        np.add.at(own, before, counts)
+        shifted += np.cumsum(own)
+    return shifted, begins

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency import write_directions
-from hybridkg.graph.build.adjacency_edits import Pairs, PatchMismatchError, directed, pairs_by_predicate
+from hybridkg.graph.build.adjacency_edits import PatchMismatchError, directed, pairs_by_predicate
 from hybridkg.graph.build.projection_tail import ProjectionTail
 from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
 from hybridkg.graph.columns import Adjacency, PredicateColumns
+from hybridkg.graph.pair_places import Pairs
 from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
 from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, Term, Triple

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.graph.build.adjacency_edits import (
-    Pairs,
     PatchMismatchError,
     directed,
     edited_adjacency,
@@ -27,6 +27,7 @@ from hybridkg.graph.build.literal_pieces import check_piece, write_piece
 from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS, literal_key
+from hybridkg.graph.pair_places import Pairs
 from hybridkg.graph.stored_literal_part import tag_of
 from hybridkg.graph.stored_literals import PIECES, piece_name
 from hybridkg.graph.stored_projection import (
@@ -49,7 +50,7 @@ MIN_TRIPLES = 1_000_000
 """Triples below which a projection is written whole: copying 30 MB takes no longer than opening a dozen more files."""
 
 MAX_NEW = 2_000
-"""Triples that a commit adds, above which the projection is written whole: a literal costs some 20 us of look-ups."""
+"""Literals that a commit adds, above which the projection is written whole: each costs some 20 us of look-ups."""
 
 MAX_LITERALS = 1 << 16
 """Literals of a tail, and 2^20 at most: their places among those of the base are parts of float64 (term_order.py)."""
@@ -105,16 +106,14 @@ class _Literals:
         return self.edit.places()
 
     def ids_of(self, terms: Iterable[Term]) -> dict[Term, int]:
-        """The next id of each term."""
-        ids = dict(zip(self.new, (self.edit.new_places() + self.first).tolist(), strict=True))
-        found: dict[Term, int] = {}
+        """The next id of each literal among some terms."""
+        found: dict[Term, int] = dict(zip(self.new, (self.edit.new_places() + self.first).tolist(), strict=True))
         places = self._places
         for term in terms:
-            if isinstance(term, Literal) and term in ids:
-                found[term] = ids[term]
+            if not isinstance(term, Literal) or term in found:
                 continue
-            i = self.terms.base.find(term) if isinstance(term, Literal) else self.terms.id_of(term)
-            if i < 0 and isinstance(term, Literal) and self.terms.tail is not None:
+            i = self.terms.base.find(term)
+            if i < 0 and self.terms.tail is not None:
                 place = self.terms.tail.find(term)
                 i = place if place < 0 else self.first + int(places[place - self.first])
             found[term] = i
@@ -227,13 +226,18 @@ class ProjectionTail:
         if not terms.literals.is_in_pieces or int(reader.about("triples")) < MIN_TRIPLES:
             return None
         stay = len(after) == entities.n and entities.ids is None and not len(entities.leaving)
-        if len(added) > MAX_NEW or not stay:
+        if not stay:
             return None
-        literals = _next_literals(terms, _terms_of(added), _terms_of(removed), occurs)
+        terms_of_change = _terms_of(added), _terms_of(removed)
+        nodes = _ids_of_nodes(terms, chain(*terms_of_change))
+        literals = _next_literals(terms, nodes, *terms_of_change, occurs)
         if literals is None:
             return None
-        pairs = pairs_by_predicate(removed, terms.id_of)
-        tail = cls(reader, literals, pairs_by_predicate(added, literals.ids_of(_terms_of(added)).__getitem__), pairs)
+        ids = {**nodes, **literals.ids_of(terms_of_change[0])}
+        old_ids = dict(nodes)
+        old_ids.update((term, terms.id_of(term)) for term in terms_of_change[1] if isinstance(term, Literal))
+        pairs = pairs_by_predicate(added, ids.__getitem__), pairs_by_predicate(removed, old_ids.__getitem__)
+        tail = cls(reader, literals, *pairs)
         return tail if tail._fits() else None
 
     def _fits(self) -> bool:
@@ -367,15 +371,33 @@ class _TailColumns:
         out.extend("offsets", self.reader, self.offsets)
 
 
+def _ids_of_nodes(terms: StoredTerms, some: Iterable[Term]) -> dict[Term, int]:
+    """The id of each node among some terms; -1 for one that the projection lacks."""
+    nodes = [term for term in dict.fromkeys(some) if isinstance(term, NamedNode | BlankNode)]
+    return dict(zip(nodes, terms.find(nodes).tolist(), strict=True))
+
+
 def _next_literals(
-    terms: StoredTerms, added: Iterable[Term], removed: Iterable[Term], occurs: Callable[[Term], bool]
+    terms: StoredTerms,
+    nodes: Mapping[Term, int],
+    added: Sequence[Term],
+    removed: Sequence[Term],
+    occurs: Callable[[Term], bool],
 ) -> _Literals | None:
-    """The literals of the next tail; None where it would be large, or a node or a kind of literals comes or goes."""
+    """The literals of the next tail; None where it would be large, or a node or a kind of literals comes or goes.
+
+    Args:
+        terms: of the earlier projection.
+        nodes: the ids of the nodes among the terms.
+        added: the distinct terms of triples that are new.
+        removed: those of triples that have gone.
+        occurs: whether a term is subject or object of a triple of the next projection.
+    """
     base, tail, names = terms.base, terms.tail, terms.kinds
     gone, dropped, new = {*terms.gone.tolist()}, set[int](), list[Literal]()
     for term in added:
-        if isinstance(term, NamedNode | BlankNode):
-            if terms.id_of(term) < 0:
+        if term in nodes:
+            if nodes[term] < 0:
                 return None
             continue
         assert isinstance(term, Literal)
@@ -386,6 +408,8 @@ def _next_literals(
         if literal_key(term)[0] and names.find(tag_of(term), 0, len(names)) < 0:
             return None
         new.append(term)
+        if len(new) > MAX_NEW:
+            return None
     for term in removed:
         if occurs(term):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from shutil import rmtree
 from typing import cast
 
@@ -11,16 +12,18 @@ from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
+from hybridkg.graph.absent_quads import LEAST, AbsentQuads
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import Snapshot
+from hybridkg.kb.write.build_projection import PROJECTION
 from hybridkg.kb.write.configured import has_remote_index
 from hybridkg.kb.write.follow_change import IndexFollower, RebuildNeededError
 from hybridkg.kb.write.index_step import UNUSABLE_SERVER, IndexStep
 from hybridkg.kb.write.reports import IndexReport
 from hybridkg.kb.write.transaction import TEXT_INDEX
 from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes
-from hybridkg.rdf.terms import NamedNode
+from hybridkg.rdf.terms import NamedNode, Quad
 from hybridkg.store.changes import ChangingGraph
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
@@ -61,7 +64,8 @@ class TransactionState:
         is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
         earlier = cast(OxigraphStore, live.store) if is_open else None
         link = None if earlier is None else earlier.link_into
-        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier, progress)
+        may_have = None if earlier is None else partial(_may_have, live)  # a method would keep the snapshot alive
+        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier, progress, may_have)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]
@@ -324,3 +328,12 @@ class TransactionState:
             if self._documents.entities:
                 self.building.changed("documents")
         return self._documents
+
+
+def _may_have(live: Snapshot, quads: Sequence[Quad]) -> Sequence[Quad]:
+    """Those of some quads that the graph of a snapshot may have, by its projection where that is its own and intact."""
+    if len(quads) < LEAST or live.projection is None or PROJECTION in live.generation.behind():
+        return quads
+    if not live.generation.is_intact(PROJECTION, "nodes"):
+        return quads
+    return AbsentQuads(live.projection, union_default_graph=live.union_default_graph).others(quads)

@@ -1,0 +1,79 @@
+"""Quads that the graph cannot have, because its projection has no such triple."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.graph.columns import Adjacency, ProjectionColumns
+from hybridkg.graph.pair_places import HALF, I64, places_of_pairs
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term
+
+LEAST = 100
+"""Quads from which looking them up together is worth the arrays that it takes."""
+
+MAX_LITERALS = 0.25
+"""Distinct literals a quad, above which the store is asked: a look-up takes 8 us there, and 20 us in a projection."""
+
+
+class AbsentQuads:
+    """Tells quads that a graph does not have from those that it may have.
+
+    Args:
+        columns: the projection of the graph.
+        union_default_graph: whether it has the triples of all graphs, or of the default graph only.
+
+    >>> from hybridkg.graph.build.reference_builder import columns_of
+    >>> from hybridkg.rdf.terms import Triple
+    >>> a, p, b = (NamedNode(f"e:{x}") for x in "apb")
+    >>> absent = AbsentQuads(columns_of([Triple(a, p, b)]), union_default_graph=False)
+    >>> [str(quad) for quad in absent.others([Quad(a, p, b), Quad(b, p, a)] * 50)[:1]]
+    ['<e:a> <e:p> <e:b>']
+    """
+
+    def __init__(self, columns: ProjectionColumns, *, union_default_graph: bool):
+        self._columns, self._union = columns, union_default_graph
+
+    def others(self, quads: Sequence[Quad]) -> Sequence[Quad]:
+        """The quads that the graph may have, in their order; all of them where it takes longer to tell."""
+        if len(quads) < LEAST:
+            return quads
+        by_predicate: dict[NamedNode, list[int]] = {}
+        for place, quad in enumerate(quads):
+            if self._union or isinstance(quad.graph_name, DefaultGraph):
+                by_predicate.setdefault(quad.predicate, []).append(place)
+        is_absent = np.zeros(len(quads), bool)
+        for predicate, places in by_predicate.items():
+            if predicate.value not in self._columns.omitted:
+                own = np.array(places)
+                is_absent[own] = self._are_absent(predicate, [quads[place] for place in places])
+        return [quads[place] for place in np.flatnonzero(~is_absent).tolist()]
+
+    def _are_absent(self, predicate: NamedNode, quads: Sequence[Quad]) -> NDArray[np.bool_]:
+        """bool[n]: whether the projection has none of the triples of some quads, all of one predicate."""
+        columns = self._columns.predicates.get(predicate.value)
+        if columns is None:
+            return np.ones(len(quads), bool)
+        targets: list[Term] = [quad.object for quad in quads]
+        distinct = dict.fromkeys(targets)
+        literals = sum(not isinstance(term, NamedNode | BlankNode) for term in distinct)
+        if literals > MAX_LITERALS * len(quads):
+            return np.zeros(len(quads), bool)
+        ids = dict(zip(distinct, self._columns.terms.find([*distinct]).tolist(), strict=True))
+        objects = np.fromiter(map(ids.__getitem__, targets), np.int64, len(quads))
+        known = np.flatnonzero(objects >= 0)
+        subjects = self._columns.terms.find([quads[place].subject for place in known.tolist()])
+        is_absent = objects < 0
+        is_absent[known] = ~_are_pairs(columns.forward, subjects, objects[known])
+        return is_absent
+
+
+def _are_pairs(forward: Adjacency, subjects: I64, objects: I64) -> NDArray[np.bool_]:
+    """bool[n]: whether a predicate has the pairs of some ids; -1 is that of no term."""
+    found = np.zeros(len(subjects), bool)
+    known = np.flatnonzero(subjects >= 0)
+    pairs = (subjects[known].astype(np.uint64) << HALF) | objects[known].astype(np.uint64)
+    found[known] = places_of_pairs(forward, pairs).is_there
+    return found
