@@ -164,6 +164,7 @@ def texts_before_and_after(
     documents: tuple[TextDocuments | None, TextDocuments | None] = (None, None),
     *,
     union_default_graph: bool = False,
+    entities: Collection[Node] = (),
 ) -> tuple[SelectedTexts, SelectedTexts]:
     """The texts of the entities among some nodes in the two states of a change, as `texts_of` gives them.
 
@@ -173,20 +174,36 @@ def texts_before_and_after(
         states: the graph in both; the one that is read is read once.
         documents: of the state before, and of that after.
         union_default_graph: how the store is configured, for the text engine.
+        entities: nodes that are entities in the state before, of which the fields that differ suffice: others may be
+            left empty in both states.
     """
     lookups = states.before, states.after
     old, new = (_TextReader(profile, *state) for state in zip(lookups, documents, strict=True))
     touched = old.fields_of(states.predicates) | new.fields_of(states.predicates)
     texts: tuple[dict[Node, FieldValues], dict[Node, FieldValues]] = {}, {}
     for batch in _batches(nodes):
-        earlier = old.read(batch)
-        texts[0].update(earlier.texts)
-        texts[1].update(new.read_after(batch, earlier, touched))
+        narrow = _narrow_texts([node for node in batch if node in entities], old, new, touched)
+        rest = [node for node in batch if node not in narrow[1]]
+        earlier = old.read(rest)
+        read = earlier.texts, new.read_after(rest, earlier, touched)
+        for held, whole, own in zip(texts, read, narrow, strict=True):
+            held.update((node, (own if node in own else whole)[node]) for node in batch if node in own or node in whole)
         states.read.forget()
     before, after = (
         SelectedTexts(profile, held, union_default_graph, own) for held, own in zip(texts, lookups, strict=True)
     )
     return before, after
+
+
+def _narrow_texts(
+    entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int]
+) -> tuple[dict[Node, FieldValues], dict[Node, FieldValues]]:
+    """The values of touched fields of the entities, before and after; without those that may be entities no more."""
+    if not entities or not old.reads_less(touched) or not new.reads_less(touched):
+        return {}, {}
+    before, after = old.read_fields(entities, touched), new.read_fields(entities, touched)
+    stay = [node for node in entities if node in before and any(after.get(node, ()))]
+    return {node: before[node] for node in stay}, {node: after[node] for node in stay}
 
 
 def _batches(nodes: Iterable[Node]) -> Iterator[Sequence[Node]]:
@@ -252,7 +269,7 @@ class _TextReader:
     def read(self, nodes: Sequence[Node]) -> _Batch:
         """The values of the entities among the nodes, in their order."""
         nodes, present = self._counting(nodes)
-        gathering = self._gathered(nodes, present, self._all)
+        gathering = self._gathered(nodes, present, self._all, self._read_for(nodes, self._all))
         found: dict[Node, FieldValues] = {}
         for node in nodes:
             token = str(node)
@@ -272,7 +289,8 @@ class _TextReader:
             return self.read(nodes).texts
         if self._has_local_names and any(isinstance(n, NamedNode) and not self._is_named(n, present) for n in counting):
             return self.read(nodes).texts  # a local name is text only where the node is an entity for another reason
-        gathering = self._gathered(counting, present, touched)
+        remembered = self._read_for(counting, self._all)  # by `read`, in the state that is read
+        gathering = self._gathered(counting, present, touched, remembered)
         absent: FieldValues = ([],) * len(self._all)
         found: dict[Node, FieldValues] = {}
         for node in counting:
@@ -281,6 +299,23 @@ class _TextReader:
                 values[position] = gathering.values(position, str(node), self._labels.__getitem__)
             if any(values):
                 found[node] = tuple(values)
+        return found
+
+    def reads_less(self, fields: frozenset[int]) -> bool:
+        """Whether `read_fields` reads less than `read`, and tells which of some entities are so still."""
+        has_rest = any(self._profile.fields[position].rest for position in fields)
+        return fields != self._all and not has_rest and not self._has_local_names
+
+    def read_fields(self, nodes: Sequence[Node], fields: frozenset[int]) -> dict[Node, FieldValues]:
+        """The values of the nodes that count in some fields, with [] for all others."""
+        counting, present = self._counting(nodes)
+        gathering = self._gathered(counting, present, fields, self._read_for(counting, fields))
+        found: dict[Node, FieldValues] = {}
+        for node in counting:
+            values, token = [list[Value]()] * len(self._all), str(node)
+            for position in fields:
+                values[position] = gathering.values(position, token, self._labels.__getitem__)
+            found[node] = tuple(values)
         return found
 
     def _counting(self, nodes: Sequence[Node]) -> tuple[list[Node], Collection[Node]]:
@@ -292,10 +327,12 @@ class _TextReader:
             return [node for node in counting if node in present], present
         return counting, self._triples.in_graph(counting) if self._needs_presence else set()
 
-    def _gathered(self, nodes: Sequence[Node], present: Collection[Node], fields: frozenset[int]) -> Gathering:
-        """The values of some fields."""
+    def _gathered(
+        self, nodes: Sequence[Node], present: Collection[Node], fields: frozenset[int], triples: Iterable[StatedTriple]
+    ) -> Gathering:
+        """The values of some fields; `triples` are those that `_read_for` has read for them, or for more fields."""
         gathering = Gathering(self._profile, routing=self._routing)
-        self._add_triples(gathering, nodes, fields)
+        self._add_rows(gathering, triples, fields)
         for path, empty, position in self._paths:
             if position in fields:
                 starts = [node for node in nodes if node in present] if empty else nodes
@@ -316,12 +353,12 @@ class _TextReader:
             self._has_local_names and isinstance(node, NamedNode) and node in present and bool(local_name(node.value))
         )
 
-    def _add_triples(self, gathering: Gathering, nodes: Sequence[Node], fields: frozenset[int]) -> None:
-        everything = self._routing.has_rest
-        only = None if everything else sorted(self._steps)
+    def _read_for(self, nodes: Sequence[Node], fields: frozenset[int]) -> Iterator[StatedTriple]:
+        """The triples of the nodes that some fields may need."""
+        everything = any(self._profile.fields[position].rest for position in fields)
+        only = None if everything else [iri for iri in sorted(self._steps) if not self._takes_nothing(iri, fields)]
         without = self._profile.ignore if everything else ()
-        rows = self._triples.outgoing(nodes, only, [p for p in without if p not in self._steps])
-        self._add_rows(gathering, rows, fields)
+        return self._triples.outgoing(nodes, only, [p for p in without if p not in self._steps])
 
     def _add_rows(self, gathering: Gathering, triples: Iterable[StatedTriple], fields: frozenset[int]) -> None:
         """Adds triples, those of a predicate one behind the other, to some fields; with all of them, to the labels."""
@@ -332,6 +369,10 @@ class _TextReader:
                 add = None if route.is_empty() else gathering.adder(route)
             if add is not None:
                 add(subject, end)
+
+    def _takes_nothing(self, iri: str, fields: frozenset[int]) -> bool:
+        """Whether some fields, or the labels of all of them, need no triple of a predicate."""
+        return self._route(NamedNode(iri), fields).is_empty()
 
     def _route(self, predicate: NamedNode, fields: frozenset[int]) -> FieldRoute:
         route = self._routes.get((predicate, fields))

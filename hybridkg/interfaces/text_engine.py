@@ -150,6 +150,10 @@ class TextEngine(Protocol):
     stores_filters: ClassVar[bool]
     """Whether the values of a profile's `hk:filters` are stored with the text, so that an index follows them, too."""
 
+    follows_fields: ClassVar[bool]
+    """Whether `follow` reads no text but that of `TextChange.fields`: of an entity that stays, `before` and `after`
+    then have only the fields that differ, which spares reading the others."""
+
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool: ...
 

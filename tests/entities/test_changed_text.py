@@ -10,7 +10,7 @@ from sampling import examples
 
 from hybridkg.config.settings import Config
 from hybridkg.entities import triple_lookups
-from hybridkg.entities.changed_text import changed_nodes, texts_before_and_after, texts_of
+from hybridkg.entities.changed_text import changed_nodes, changed_values, texts_before_and_after, texts_of
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import extract
 from hybridkg.entities.profile.paths import ShaclPredicate
@@ -19,7 +19,7 @@ from hybridkg.entities.profile.profile_reader import load_profile
 from hybridkg.entities.triple_lookups import TripleLookups
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb.write.build_indexes import GenerationText
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
+from hybridkg.rdf.terms import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 from hybridkg.store.oxigraph import OxigraphStore
 from hybridkg.text.index.engine import EmbeddedTextEngine
 
@@ -114,6 +114,60 @@ def test_fields_that_a_change_does_not_touch_have_the_values_of_before_unread():
     assert after.texts == {film: ([("Alien", "")], [("a crew", ""), ("a ship", "")])}
     assert after.texts[film][0] is before.texts[film][0]
     assert changed_nodes(before, after) == (film,)
+
+
+def is_default(quad):
+    return isinstance(quad.graph_name, DefaultGraph)
+
+
+@settings(max_examples=examples(60, 1000), deadline=None)
+@given(profiles, graphs, graphs, held_texts, held_texts, st.booleans())
+def test_of_entities_that_stay_the_fields_that_differ_suffice(profile, one, two, held, changed, union):
+    graphs_of = [
+        frozenset((q.subject, q.predicate, q.object) for q in quads if union or is_default(q)) for quads in (one, two)
+    ]
+    stores = [OxigraphStore.memory([Quad(*triple) for triple in sorted(own, key=str)]) for own in graphs_of]
+    documents = Texts(held), Texts(changed)
+    for own in documents:
+        profile = profile.with_documents(own.fields())
+    added, removed = (sorted(some - others, key=str) for some, others in (graphs_of[::-1], graphs_of))
+    nodes = nodes_of([*one, *two], {**held, **changed})
+
+    def read(entities):
+        states = TwoStates.from_before(TripleLookups(stores[0]), added, removed)
+        return texts_before_and_after(nodes, profile, states, documents, entities=entities)
+
+    (before, after), entities = read(()), full_texts(profile, stores[0], documents[0])
+    narrow = read(entities)
+    for whole, own in zip((before, after), narrow, strict=True):
+        assert list(own.texts) == list(whole.texts)
+        for node, values in own.texts.items():
+            assert all(mine in ([], other) for mine, other in zip(values, whole.texts[node], strict=True))
+    differing = changed_nodes(before, after)
+    assert changed_nodes(*narrow) == differing
+    assert changed_values(differing, *narrow) == changed_values(differing, before, after)
+    for place, state in ((0, before), (1, after)):
+        for position, values in enumerate(changed_values(differing, before, after)):
+            for node in values:
+                if node in state.texts:
+                    assert narrow[place].texts[node][position] == state.texts[node][position]
+
+
+def test_fields_that_no_change_touches_are_left_out_of_an_entity_that_stays_and_read_of_others():
+    film, other = NamedNode(E + "film"), NamedNode(E + "other")
+    title, plot = NamedNode(E + "title"), NamedNode(E + "plot")
+    quads = [Quad(node, predicate, Literal(text)) for node, predicate, text in [
+        (film, title, "Alien"), (film, plot, "a ship"), (other, title, "Heat"), (other, plot, "a city")]]  # fmt: skip
+    store = OxigraphStore.memory(quads)
+    profile = Profile("p", tuple(Field(n, path=ShaclPredicate(E + n)) for n in ("title", "plot")))
+    states = TwoStates.from_before(
+        TripleLookups(store), [(film, plot, Literal("a crew"))], [(other, plot, Literal("a city"))]
+    )
+    before, after = texts_before_and_after([film, other], profile, states, entities={film, other})
+    assert before.texts[film] == ([], [("a ship", "")])
+    assert after.texts[film] == ([], [("a crew", ""), ("a ship", "")])
+    # Nothing of what has changed is left of the other, so all of it is read.
+    assert (before.texts[other], after.texts[other]) == (([("Heat", "")], [("a city", "")]), ([("Heat", "")], []))
 
 
 def test_a_node_outside_the_graph_has_a_local_name_as_long_as_it_has_a_document():

@@ -241,12 +241,17 @@ class IndexFollower:
         """
         return not change.removed and not self.documents and -1 not in dirty
 
-    def _texts(self, states: TwoStates, nodes: Collection[Node]) -> tuple[SelectedTexts, SelectedTexts]:
-        """The texts of the dirty entities, before and after."""
-        union = self.live.union_default_graph
+    def _texts(self, states: TwoStates, nodes: Mapping[Node, int]) -> tuple[SelectedTexts, SelectedTexts]:
+        """The texts of the dirty entities, given with their earlier ids, before and after; of entities that stay, only
+        the fields that differ, where nothing reads the others.
+        """
+        union, narrow = self.live.union_default_graph, self.step.vectors is None and self.step.engine[1].follows_fields
+        entities = {node for node, id in nodes.items() if id >= 0} if narrow else ()
         self.progress.start("reading text of changed entities", None)
         documents = self.live.documents, self._documents_after()
-        before, after = texts_before_and_after(nodes, self._profile(), states, documents, union_default_graph=union)
+        before, after = texts_before_and_after(
+            nodes, self._profile(), states, documents, union_default_graph=union, entities=entities
+        )
         self.progress.done(len(nodes))
         return before, after
 

@@ -145,9 +145,8 @@ def _new_labels(nodes: Sequence[ast.Syntax], labels: set[str]) -> set[str]:
 
 
 def _nodes_of(quads: tuple[ast.QuadTemplate, ...]) -> list[ast.Syntax]:
-    """The syntax nodes of templates, in the order of the text.
-
-    They are those of `walk`, which takes three times as long for the triples of IRIs and literals that DATA has.
+    """The syntax nodes of templates, in the order of the text, without IRIs and literals in triples: no rule is about
+    these, and DATA may have thousands.
     """
     nodes: list[ast.Syntax] = []
     for block in quads:
@@ -155,13 +154,11 @@ def _nodes_of(quads: tuple[ast.QuadTemplate, ...]) -> list[ast.Syntax]:
         for triple in block.triples:
             nodes.append(triple)
             for part in (triple.subject, triple.predicate, triple.object):
-                if type(part) in _LEAVES:
-                    nodes.append(part)
-                else:
+                if type(part) not in _CONSTANTS:
                     nodes += walk(part)
         if block.graph is not None:
             nodes.append(block.graph)
     return nodes
 
 
-_LEAVES = frozenset((ast.Iri, ast.Lit, ast.Var, ast.Blank))
+_CONSTANTS = frozenset((ast.Iri, ast.Lit))

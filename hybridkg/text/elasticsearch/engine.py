@@ -56,6 +56,7 @@ class ElasticTextEngine:
     )
 
     stores_filters = True
+    follows_fields = False
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:

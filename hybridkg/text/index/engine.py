@@ -38,6 +38,7 @@ class EmbeddedTextEngine:
     vector_index = "flat"
     native_analysis: ClassVar[NativeAnalysis | None] = None
     stores_filters = False
+    follows_fields = True
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool:

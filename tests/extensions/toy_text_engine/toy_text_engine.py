@@ -45,6 +45,7 @@ class ToyTextEngine:
     vector_index = ""
     native_analysis: NativeAnalysis | None = None
     stores_filters = False
+    follows_fields = False
 
     def __init__(self, folder: Path, config: Config):
         self._most_words = int(config.section(self.section).get("most_words", 64))
