@@ -3,7 +3,8 @@
 It reads lines of JSON, {"folder", "log", "job"}, and answers each with two lines: the id of a process of its own that
 does the job, and, after its end, its status. The log has a line for each event, written before the next one begins:
 `ready`, `begin N SECONDS`, `done N SECONDS`, `error N MESSAGE`, and `idle` after the last step, which the process
-survives until it is killed. With "threads" in the job, N is `THREAD.NUMBER`, and the threads write until the end.
+survives until it is killed. With "threads" in the job, N is `THREAD.NUMBER`, and the threads write until the end. With
+"tails", commits write tails, however small the knowledge base is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import toy_encoder  # isort: skip
 from changed_knowledge_base import Changing  # isort: skip
 from generated_changes import Step  # isort: skip
 from rebuilt import PROLOGUE  # isort: skip
+from tails import tails  # isort: skip
 
 from hybridkg import KnowledgeBase  # isort: skip
 from hybridkg.interfaces.encoder import ENCODERS  # isort: skip
@@ -78,7 +81,7 @@ def run(wanted: dict[str, Any]) -> None:
     """The job in this process."""
     log, job = Log(wanted["log"]), wanted["job"]
     folder = Path(wanted["folder"])
-    with KnowledgeBase.open(folder / "kb") as kb:
+    with tails() if job.get("tails") else nullcontext(), KnowledgeBase.open(folder / "kb") as kb:
         log.write("ready")
         if threads := job.get("threads"):
             _write_together(kb, log, job["round"], threads, job["each"])

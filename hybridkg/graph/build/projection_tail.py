@@ -49,8 +49,8 @@ from hybridkg.storage.arrays import Array, MappedArrays, Writer, smallest_unsign
 MIN_TRIPLES = 1_000_000
 """Triples below which a projection is written whole: copying 30 MB takes no longer than opening a dozen more files."""
 
-MAX_NEW = 2_000
-"""Literals that a commit adds, above which the projection is written whole: each costs some 20 us of look-ups."""
+MAX_CHANGED = 2_000
+"""Literals in the triples of a commit, above which the projection is written whole: each takes 20 us of look-ups."""
 
 MAX_LITERALS = 1 << 16
 """Literals of a tail, and 2^20 at most: their places among those of the base are parts of float64 (term_order.py)."""
@@ -229,6 +229,8 @@ class ProjectionTail:
         if not stay:
             return None
         terms_of_change = _terms_of(added), _terms_of(removed)
+        if sum(isinstance(term, Literal) for term in chain(*terms_of_change)) > MAX_CHANGED:
+            return None
         nodes = _ids_of_nodes(terms, chain(*terms_of_change))
         literals = _next_literals(terms, nodes, *terms_of_change, occurs)
         if literals is None:
@@ -408,8 +410,6 @@ def _next_literals(
         if literal_key(term)[0] and names.find(tag_of(term), 0, len(names)) < 0:
             return None
         new.append(term)
-        if len(new) > MAX_NEW:
-            return None
     for term in removed:
         if occurs(term):
             continue

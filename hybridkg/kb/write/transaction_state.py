@@ -12,7 +12,7 @@ from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
-from hybridkg.graph.absent_quads import LEAST, AbsentQuads
+from hybridkg.graph.candidate_quads import MIN_QUADS, candidate_quads
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import Snapshot
@@ -332,8 +332,8 @@ class TransactionState:
 
 def _may_have(live: Snapshot, quads: Sequence[Quad]) -> Sequence[Quad]:
     """Those of some quads that the graph of a snapshot may have, by its projection where that is its own and intact."""
-    if len(quads) < LEAST or live.projection is None or PROJECTION in live.generation.behind():
+    if len(quads) < MIN_QUADS or live.projection is None or PROJECTION in live.generation.behind():
         return quads
     if not live.generation.is_intact(PROJECTION, "nodes"):
         return quads
-    return AbsentQuads(live.projection, union_default_graph=live.union_default_graph).others(quads)
+    return candidate_quads(live.projection, quads, union_default_graph=live.union_default_graph)

@@ -1,4 +1,4 @@
-"""Quads that a projection tells absent are none of the graph, and the others are all that the graph has."""
+"""The candidates among quads are all that the graph has, and no candidates of those that its projection tells."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.graph import absent_quads
-from hybridkg.graph.absent_quads import AbsentQuads
+from hybridkg.graph import candidate_quads as module
 from hybridkg.graph.build.reference_builder import columns_of
+from hybridkg.graph.candidate_quads import candidate_quads
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import DefaultGraph, Literal, NamedNode, Quad, Triple
 
@@ -21,31 +21,31 @@ quads = st.lists(st.builds(Quad, nodes, predicates, objects, st.sampled_from(GRA
 
 @settings(max_examples=examples(80, 2000), deadline=None)
 @given(quads, quads, st.booleans(), st.sampled_from([0.0, 1.0]))
-def test_the_others_are_those_of_the_graph(graph, asked, union, most):
+def test_the_candidates_are_those_of_the_graph(graph, asked, union, most):
     projected = [q for q in graph if union or isinstance(q.graph_name, DefaultGraph)]
     columns = columns_of([Triple(q.subject, q.predicate, q.object) for q in projected])
     asked = [*asked, *graph[::2]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(absent_quads, "LEAST", 0)
-        patch.setattr(absent_quads, "MAX_LITERALS", most)
-        others = AbsentQuads(columns, union_default_graph=union).others(asked)
-    assert [quad for quad in others if quad in graph] == [quad for quad in asked if quad in graph]
+        patch.setattr(module, "MIN_QUADS", 0)
+        patch.setattr(module, "MAX_LITERALS", most)
+        candidates = candidate_quads(columns, asked, union_default_graph=union)
+    assert [quad for quad in candidates if quad in graph] == [quad for quad in asked if quad in graph]
     if most:
         triples = {quad.triple for quad in projected}
         told = [q for q in asked if union or isinstance(q.graph_name, DefaultGraph)]
-        assert [quad for quad in others if quad in told] == [quad for quad in told if quad.triple in triples]
+        assert [quad for quad in candidates if quad in told] == [quad for quad in told if quad.triple in triples]
 
 
 def test_quads_of_a_predicate_that_the_projection_omits_may_be_in_the_graph():
     a, p = NamedNode(E + "a"), NamedNode(E + "p")
     columns = columns_of([Triple(a, p, Triple(a, p, a))])
-    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(absent_quads.LEAST)]
-    assert AbsentQuads(columns, union_default_graph=False).others(asked) == asked
+    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(module.MIN_QUADS)]
+    assert candidate_quads(columns, asked, union_default_graph=False) == asked
 
 
 def test_few_quads_are_left_to_the_store():
     a, p = NamedNode(E + "a"), NamedNode(E + "p")
-    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(absent_quads.LEAST)]
-    absent = AbsentQuads(columns_of([Triple(a, p, a)]), union_default_graph=False)
-    assert absent.others(asked[:-1]) == asked[:-1]
-    assert absent.others(asked) == []
+    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(module.MIN_QUADS)]
+    columns = columns_of([Triple(a, p, a)])
+    assert candidate_quads(columns, asked[:-1], union_default_graph=False) == asked[:-1]
+    assert candidate_quads(columns, asked, union_default_graph=False) == []
