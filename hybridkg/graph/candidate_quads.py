@@ -11,9 +11,6 @@ from hybridkg.graph.columns import Adjacency, ProjectionColumns
 from hybridkg.graph.pair_places import HALF, I64, places_of_pairs
 from hybridkg.rdf.terms import BlankNode, DefaultGraph, NamedNode, Quad, Term
 
-MIN_QUADS = 100
-"""Quads from which looking them up together is worth the arrays that it takes."""
-
 MAX_LITERALS = 0.25
 """Distinct literals a quad, above which the store is asked: a look-up takes 8 us there, and 20 us in a projection."""
 
@@ -21,7 +18,7 @@ MAX_LITERALS = 0.25
 def candidate_quads(columns: ProjectionColumns, quads: Sequence[Quad], *, union_default_graph: bool) -> Sequence[Quad]:
     """Those of some quads that a graph may have, in their order: all but those whose triple its projection lacks.
 
-    Where looking up takes longer than asking the store, quads are candidates without a look.
+    Where most literals differ, quads are candidates without a look, which would take longer than asking the store.
 
     Args:
         columns: the projection of the graph.
@@ -31,12 +28,10 @@ def candidate_quads(columns: ProjectionColumns, quads: Sequence[Quad], *, union_
     >>> from hybridkg.graph.build.reference_builder import columns_of
     >>> from hybridkg.rdf.terms import Triple
     >>> a, p, b = (NamedNode(f"e:{x}") for x in "apb")
-    >>> quads = [Quad(a, p, b), Quad(b, p, a)] * 50
+    >>> quads = [Quad(a, p, b), Quad(b, p, a)]
     >>> len(candidate_quads(columns_of([Triple(a, p, b)]), quads, union_default_graph=False))
-    50
+    1
     """
-    if len(quads) < MIN_QUADS:
-        return quads
     by_predicate: dict[NamedNode, list[int]] = {}
     for place, quad in enumerate(quads):
         if union_default_graph or isinstance(quad.graph_name, DefaultGraph):

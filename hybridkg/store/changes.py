@@ -1,8 +1,8 @@
 """The effective change of a graph: the quads that an update really adds and removes, and its inverse.
 
-Oxigraph's own `update` does not tell what it has changed. Here every quad is looked up first (4 us), so an update knows
-how much it has done, a failed request is undone without touching the others of its commit, and a dry run prints what
-would happen.
+Oxigraph's own `update` does not tell what it has changed. Here every quad is looked up first, in the store (4 us) or
+many at once in the projection. So an update knows how much it has done, a failed request is undone without touching the
+others of its commit, and a dry run prints what would happen.
 """
 
 from __future__ import annotations

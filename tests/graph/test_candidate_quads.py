@@ -26,7 +26,6 @@ def test_the_candidates_are_those_of_the_graph(graph, asked, union, most):
     columns = columns_of([Triple(q.subject, q.predicate, q.object) for q in projected])
     asked = [*asked, *graph[::2]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MIN_QUADS", 0)
         patch.setattr(module, "MAX_LITERALS", most)
         candidates = candidate_quads(columns, asked, union_default_graph=union)
     assert [quad for quad in candidates if quad in graph] == [quad for quad in asked if quad in graph]
@@ -39,13 +38,13 @@ def test_the_candidates_are_those_of_the_graph(graph, asked, union, most):
 def test_quads_of_a_predicate_that_the_projection_omits_may_be_in_the_graph():
     a, p = NamedNode(E + "a"), NamedNode(E + "p")
     columns = columns_of([Triple(a, p, Triple(a, p, a))])
-    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(module.MIN_QUADS)]
+    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(9)]
     assert candidate_quads(columns, asked, union_default_graph=False) == asked
 
 
-def test_few_quads_are_left_to_the_store():
+def test_quads_that_the_projection_lacks_are_no_candidates():
     a, p = NamedNode(E + "a"), NamedNode(E + "p")
-    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(module.MIN_QUADS)]
+    asked = [Quad(a, p, NamedNode(f"{E}{n}")) for n in range(9)]
     columns = columns_of([Triple(a, p, a)])
-    assert candidate_quads(columns, asked[:-1], union_default_graph=False) == asked[:-1]
+    assert candidate_quads(columns, [*asked, Quad(a, p, a)], union_default_graph=False) == [Quad(a, p, a)]
     assert candidate_quads(columns, asked, union_default_graph=False) == []

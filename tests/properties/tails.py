@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from hybridkg.graph import candidate_quads
 from hybridkg.graph.build import projection_tail
 from hybridkg.kb.write import transaction_state
 from hybridkg.text.index.build import incremental
@@ -21,7 +20,6 @@ def tails() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection_tail, "MIN_TRIPLES", 0)
         patch.setattr(projection_tail, "MAX_SHARE", 1.0)
-        patch.setattr(candidate_quads, "MIN_QUADS", 0)
         patch.setattr(transaction_state, "MIN_QUADS", 0)
         patch.setattr(incremental, "MIN_EXTENDED", 0)
         patch.setattr(incremental, "MAX_TAIL", 1.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +22,12 @@ from hybridkg.graph.build.projection_tail import ProjectionTail
 from hybridkg.graph.build.renumbering import Renumbering
 from hybridkg.graph.build.term_edits import NewIds, TermEdits
 from hybridkg.graph.columns import Adjacency, PredicateColumns
-from hybridkg.graph.pair_places import Pairs
+from hybridkg.graph.pair_places import HALF, LOW, Pairs, places_of_pairs
 from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
 from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, Term, Triple
 from hybridkg.storage.array_edit import edit_of_sorted
 from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
-
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ class _Adjacencies:
             if iri not in self._old:
                 raise PatchMismatchError
             forward = self._old[iri].forward
-            _places(_sources(forward), forward, directed(pairs, 0))
+            _places(forward, directed(pairs, 0))
         sizes = {iri: self._old[iri].triples for iri in self._old}
         for iri in {*self._removed, *self._added}:
             sizes[iri] = sizes.get(iri, 0) + len(self._added.get(iri, ())) - len(self._removed.get(iri, ()))
@@ -169,9 +166,9 @@ class _Adjacencies:
         columns = self._old[iri]
         old = columns.backward if direction else columns.forward
         after = self._renumbered(columns, direction)
-        pairs = (_sources(after).astype(np.uint64) << _HALF) | after.targets
+        pairs = (_sources(after).astype(np.uint64) << HALF) | after.targets
         if (removed := self._removed.get(iri)) is not None:
-            pairs = np.delete(pairs, _places(_sources(old), old, directed(removed, direction)))
+            pairs = np.delete(pairs, _places(old, directed(removed, direction)))
         if self._has_moved and (self._ids.moved[old.keys].any() or self._ids.moved[old.targets].any()):
             pairs.sort()
         return edit_of_sorted(pairs, pairs[:0], added).apply(pairs, added)
@@ -179,9 +176,9 @@ class _Adjacencies:
 
 def _adjacency_of(pairs: Pairs) -> Adjacency:
     """The adjacency of sorted and distinct pairs."""
-    sources = (pairs >> _HALF).astype(np.uint32)
+    sources = (pairs >> HALF).astype(np.uint32)
     begins = np.flatnonzero(np.concatenate(([True], sources[1:] != sources[:-1])))
-    return Adjacency(sources[begins], np.append(begins, len(pairs)), (pairs & _LOW).astype(np.uint32))
+    return Adjacency(sources[begins], np.append(begins, len(pairs)), (pairs & LOW).astype(np.uint32))
 
 
 def _sources(old: Adjacency) -> NDArray[np.uint32]:
@@ -189,10 +186,9 @@ def _sources(old: Adjacency) -> NDArray[np.uint32]:
     return np.repeat(old.keys, np.diff(old.offsets).astype(np.int64))
 
 
-def _places(sources: NDArray[Any], old: Adjacency, removed: Pairs) -> NDArray[np.int64]:
+def _places(old: Adjacency, removed: Pairs) -> NDArray[np.int64]:
     """The places of pairs in an earlier direction."""
-    pairs = (sources.astype(np.uint64) << _HALF) | old.targets
-    places = np.searchsorted(pairs, removed)
-    if len(places) and (int(places[-1]) >= len(pairs) or not np.array_equal(pairs[places], removed)):
+    places = places_of_pairs(old, removed)
+    if not places.is_there.all():
         raise PatchMismatchError
-    return places.astype(np.int64)
+    return places.target

@@ -12,7 +12,7 @@ from hybridkg.compute.garbage_collector import collector_paused
 from hybridkg.entities.documents.change_documents import DocumentChanges, change_documents
 from hybridkg.entities.documents.document_store import Documents
 from hybridkg.errors import IndexMissingError, LoadError, Span, UnsupportedQueryError
-from hybridkg.graph.candidate_quads import MIN_QUADS, candidate_quads
+from hybridkg.graph.candidate_quads import candidate_quads
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.statement_source import StatementSource
 from hybridkg.kb.snapshot import Snapshot
@@ -35,6 +35,9 @@ from hybridkg.store.oxigraph import OxigraphStore
 
 INDEX_PARTS = ("text", "vectors", "projection", "statistics.json", "nodes.*")
 """What an index step writes into a generation."""
+
+MIN_QUADS = 100
+"""Quads from which looking them up together is worth the arrays that it takes."""
 
 
 class TransactionState:
