@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from hybridkg.errors import HybridkgError, QueryLimitError, QuerySyntaxError, Span
 from hybridkg.query import ast, tables
 from hybridkg.query.builders import LISTS, TRANSPARENT, Builder
+from hybridkg.query.ground_triples import read_ground_triples
 from hybridkg.query.lexer import END, Lexer, Token
 from hybridkg.query.plain_triples import DEPTH, read_plain_triples
 from hybridkg.query.source import SourceText, read_text
@@ -305,12 +307,26 @@ class _Run:
         """Reads the plain triples behind the dot of a triple, as the rules would; returns the place behind them."""
         symbols, tokens = self.symbols, self.tokens
         triples, first, _, depth = symbols[-2 * SYMBOL : -SYMBOL]
+        if not self.builder.base and self._is_in_insert_data():
+            ground = read_ground_triples(self.query.text, position, MAX_TOKENS - len(tokens))
+            if ground is not None:
+                triples.append([ground])
+                tokens += [(ground.end - 1, ground.end)] * ground.tokens
+                return self._behind(triples, first, ground.last, depth, ground.end)
         if not read_plain_triples(self.builder, self.query.text, position, triples, tokens, MAX_TOKENS):
             return position
-        start, end = tokens[-1]
-        symbols[-2 * SYMBOL :] = (triples, first, tokens[-2][1], max(DEPTH, depth))
-        symbols += (Token(".", ".", start, end), start, end, 0)
+        return self._behind(triples, first, tokens[-2][1], depth, tokens[-1][1])
+
+    def _behind(self, triples: list[Any], first: int, last: int, depth: int, end: int) -> int:
+        """Puts triples and the dot behind them on the stack; returns the place behind it."""
+        self.symbols[-2 * SYMBOL :] = (triples, first, last, max(DEPTH, depth))
+        self.symbols += (Token(".", ".", end - 1, end), end - 1, end, 0)
         return end
+
+    def _is_in_insert_data(self) -> bool:
+        """Whether the open braces are those of INSERT DATA."""
+        kinds = [value.type for value in self.symbols[::SYMBOL] if isinstance(value, Token)]
+        return any(pair == ("INSERT", "DATA") for pair in pairwise(kinds))
 
     def _less_than(self, token: Token, stop: UnexpectedTokenError) -> Token:
         """Reads the first sign of `<<` or `<<(` as `<` where no triple may stand: `?x<<http://e/>`.

@@ -19,7 +19,9 @@ Node = TypeVar("Node", bound=ast.Syntax)
 MAX_LISTED = 200
 """Nodes of a tree that is listed."""
 
-_PLAIN = frozenset(("str", "int", "float", "bool", "str | None", "int | None", "float | None", "tuple[float, ...]"))
+_PLAIN = frozenset(
+    ("str", "int", "float", "bool", "str | None", "int | None", "float | None", "tuple[float, ...]", "tuple[Quad, ...]")
+)
 """Annotations of fields that hold no nodes."""
 
 _FIELD_NAMES: dict[type[ast.Syntax], tuple[str, ...]] = {}

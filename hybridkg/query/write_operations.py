@@ -5,6 +5,7 @@ from __future__ import annotations
 from hybridkg.query import ast
 from hybridkg.query.write_patterns import PatternWriter
 from hybridkg.query.write_terms import _refuse
+from hybridkg.rdf.terms import Quad
 
 
 class OperationWriter(PatternWriter):
@@ -23,16 +24,23 @@ class OperationWriter(PatternWriter):
         for block in quads:
             if block.graph is None:
                 self.items(block.triples)
+                self.ground(block.ground)
                 continue
             self.line("GRAPH ")
             self.term(block.graph)
             self.add(" {")
             self.indent += 1
             self.items(block.triples)
+            self.ground(block.ground)
             self.indent -= 1
-            self.closing(block.triples)
+            self.closing(block.triples or block.ground)
         self.indent -= 1
         self.closing(quads)
+
+    def ground(self, quads: tuple[Quad, ...]) -> None:
+        """A triple a line."""
+        for quad in quads:
+            self.line(f"{quad.triple} .")
 
     def modify(self, node: ast.Modify) -> None:
         """DELETE WHERE, or the clauses of a modification; without quads it has an empty DELETE."""

@@ -8,14 +8,20 @@ from typing import Literal, TypeAlias
 from hybridkg.query.ast.patterns import Group, TriplePattern
 from hybridkg.query.ast.queries import DatasetClause, Modifiers
 from hybridkg.query.ast.terms import Iri, Syntax, Var
+from hybridkg.rdf.terms import Quad
 
 
 @dataclass(frozen=True)
 class QuadTemplate(Syntax):
-    """Triples of DATA or of a template; a graph of None is the default graph, or the one of WITH."""
+    """Triples of DATA or of a template; a graph of None is the default graph, or the one of WITH.
+
+    `ground` are more triples, of INSERT DATA only, which have no nodes of their own: programs write thousands. They
+    have neither variables nor blank nodes, and their graph is that of the template.
+    """
 
     triples: tuple[TriplePattern, ...]
     graph: Var | Iri | None = None
+    ground: tuple[Quad, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from hybridkg.errors import Span
 from hybridkg.query import ast
 from hybridkg.query.builders.queries import Queries, template_triples
+from hybridkg.query.ground_triples import GroundTriples
 from hybridkg.query.lexer import Token
 
 Block: TypeAlias = tuple[ast.Triples | None, ast.Var | ast.Iri | None, Span]
@@ -129,10 +131,14 @@ class Updates(Queries):
 
 
 def _quads(blocks: list[Block], place: str) -> tuple[ast.QuadTemplate, ...]:
-    return tuple(
-        ast.QuadTemplate(template_triples(() if triples is None else triples.items, place), graph, span=span)
-        for triples, graph, span in blocks
-    )
+    templates: list[ast.QuadTemplate] = []
+    for triples, graph, span in blocks:
+        items: Sequence[Any] = () if triples is None else triples.items
+        ground = tuple(quad for item in items if isinstance(item, GroundTriples) for quad in item.quads)
+        if ground:
+            items = [item for item in items if not isinstance(item, GroundTriples)]
+        templates.append(ast.QuadTemplate(template_triples(items, place), graph, ground, span=span))
+    return tuple(templates)
 
 
 def _pattern(quads: tuple[ast.QuadTemplate, ...]) -> ast.Group:
