@@ -7,13 +7,15 @@ tests/entities/test_changed_text.py compares.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import TextDocuments
-from hybridkg.entities.field_routing import FieldRoute, FieldRouting, Gathering, Value
+from hybridkg.entities.field_routing import FieldRoute, FieldRouting, FieldValues, Gathering, Value
+from hybridkg.entities.literal_texts import LiteralTexts
 from hybridkg.entities.path_walks import ends_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
@@ -25,8 +27,10 @@ from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Triple
 from hybridkg.rdf.tsv import node_of
 
-FieldValues: TypeAlias = tuple[list[Value], ...]
-"""The values of each field of the profile: (text, language tag or ""), distinct and sorted; [] for none."""
+TwoTexts: TypeAlias = tuple[dict[Node, FieldValues], dict[Node, FieldValues]]
+"""Values before a change, and after it."""
+
+_log = logging.getLogger(__name__)
 
 MAX_LABELS_HELD = 100_000
 """Linked nodes whose labels are kept from batch to batch."""
@@ -93,6 +97,8 @@ class SelectedTexts:
     def only(self, nodes: Iterable[Node]) -> SelectedTexts:
         """The texts of those of the nodes that are entities here."""
         wanted = set(nodes)
+        if self.texts.keys() <= wanted:
+            return self
         texts = {node: values for node, values in self.texts.items() if node in wanted}
         return SelectedTexts(self.profile, texts, self.union_default_graph, self._triples)
 
@@ -152,7 +158,7 @@ def texts_of(
         profile = profile.with_documents(documents.fields())
     reader = _TextReader(profile, triples, documents)
     texts: dict[Node, FieldValues] = {}
-    for batch in _batches(nodes):
+    for batch in _batches(in_term_order(nodes)):
         texts |= reader.read(batch).texts
     return SelectedTexts(profile, texts, union_default_graph, triples)
 
@@ -180,14 +186,23 @@ def texts_before_and_after(
     lookups = states.before, states.after
     old, new = (_TextReader(profile, *state) for state in zip(lookups, documents, strict=True))
     touched = old.fields_of(states.predicates) | new.fields_of(states.predicates)
-    texts: tuple[dict[Node, FieldValues], dict[Node, FieldValues]] = {}, {}
-    for batch in _batches(nodes):
-        narrow = _narrow_texts([node for node in batch if node in entities], old, new, touched)
+    texts: TwoTexts = {}, {}
+    ordered = in_term_order(nodes)
+    literal = _literal_texts([node for node in ordered if node in entities], old, new, touched, states)
+    for batch in _batches(ordered):
+        narrow = literal
+        if narrow is None:
+            narrow = _narrow_texts([node for node in batch if node in entities], old, new, touched)
         rest = [node for node in batch if node not in narrow[1]]
         earlier = old.read(rest)
         read = earlier.texts, new.read_after(rest, earlier, touched)
         for held, whole, own in zip(texts, read, narrow, strict=True):
-            held.update((node, (own if node in own else whole)[node]) for node in batch if node in own or node in whole)
+            if rest:
+                held.update(
+                    (node, (own if node in own else whole)[node]) for node in batch if node in own or node in whole
+                )
+            else:
+                held.update((node, own[node]) for node in batch)
         states.read.forget()
     before, after = (
         SelectedTexts(profile, held, union_default_graph, own) for held, own in zip(texts, lookups, strict=True)
@@ -195,19 +210,37 @@ def texts_before_and_after(
     return before, after
 
 
-def _narrow_texts(
-    entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int]
-) -> tuple[dict[Node, FieldValues], dict[Node, FieldValues]]:
+def _narrow_texts(entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int]) -> TwoTexts:
     """The values of touched fields of the entities, before and after; without those that may be entities no more."""
     if not entities or not old.reads_less(touched) or not new.reads_less(touched):
         return {}, {}
-    before, after = old.read_fields(entities, touched), new.read_fields(entities, touched)
+    return _of_staying(entities, old.read_fields(entities, touched), new.read_fields(entities, touched))
+
+
+def _literal_texts(
+    entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int], states: TwoStates
+) -> TwoTexts | None:
+    """As `_narrow_texts`, of any number of entities; None where other values than literals of these are touched."""
+    if not entities or states.known is None or not touched:
+        return None
+    reader = LiteralTexts.of(old.profile, old.routing, touched, old.documented | new.documented)
+    if reader is None or not reader.follows(states.predicates):
+        return None
+    try:
+        before, after = reader.before_and_after(entities, states.known, states.added, states.removed)
+    except ValueError:
+        _log.warning("a change removes literals that the projection lacks; it is read again, triple by triple")
+        return None
+    return _of_staying(entities, before, after)
+
+
+def _of_staying(entities: Sequence[Node], before: dict[Node, FieldValues], after: dict[Node, FieldValues]) -> TwoTexts:
+    """The texts of those of some entities that surely are entities still."""
     stay = [node for node in entities if node in before and any(after.get(node, ()))]
     return {node: before[node] for node in stay}, {node: after[node] for node in stay}
 
 
-def _batches(nodes: Iterable[Node]) -> Iterator[Sequence[Node]]:
-    wanted = in_term_order(nodes)
+def _batches(wanted: Sequence[Node]) -> Iterator[Sequence[Node]]:
     for start in range(0, len(wanted), NODES_OF_A_QUERY):
         yield wanted[start : start + NODES_OF_A_QUERY]
 
@@ -231,8 +264,8 @@ class _TextReader:
     """Reads the texts of batches of nodes; keeps the routes of the profile and the labels of linked nodes."""
 
     def __init__(self, profile: Profile, triples: TripleLookups, documents: TextDocuments | None):
-        self._profile, self._triples, self._documents = profile, triples, documents
-        self._routing = FieldRouting(profile)
+        self.profile, self._triples, self._documents = profile, triples, documents
+        self.routing = FieldRouting(profile)
         self._routes: dict[tuple[NamedNode, frozenset[int]], FieldRoute] = {}
         self._labels: dict[str, list[Value]] = {}
         self._all = frozenset(range(len(profile.fields)))
@@ -241,6 +274,7 @@ class _TextReader:
             for position, field in enumerate(profile.fields)
             if documents is not None and field.name in set(documents.fields())
         ]
+        self.documented = frozenset(position for position, _ in self._documented)
         self._paths = [
             (path, can_be_empty(path), position)
             for position, field in enumerate(profile.fields)
@@ -257,13 +291,13 @@ class _TextReader:
         """
         found = {position for position, _ in self._documented}
         for iri in predicates:
-            route = self._routing.route(iri)
+            route = self.routing.route(iri)
             found.update(route.strings, route.others, route.links)
         found.update(
             position for path, _, position in self._paths if any(step.iri in predicates for step in steps_of(path))
         )
-        if not set(self._profile.labels).isdisjoint(predicates):
-            found.update(position for position, field in enumerate(self._profile.fields) if field.text == "labels")
+        if not set(self.profile.labels).isdisjoint(predicates):
+            found.update(position for position, field in enumerate(self.profile.fields) if field.text == "labels")
         return frozenset(found)
 
     def read(self, nodes: Sequence[Node]) -> _Batch:
@@ -303,7 +337,7 @@ class _TextReader:
 
     def reads_less(self, fields: frozenset[int]) -> bool:
         """Whether `read_fields` reads less than `read`, and tells which of some entities are so still."""
-        has_rest = any(self._profile.fields[position].rest for position in fields)
+        has_rest = any(self.profile.fields[position].rest for position in fields)
         return fields != self._all and not has_rest and not self._has_local_names
 
     def read_fields(self, nodes: Sequence[Node], fields: frozenset[int]) -> dict[Node, FieldValues]:
@@ -322,8 +356,8 @@ class _TextReader:
         """The nodes that are no structure and of the profile's classes, and those that are in the graph."""
         structural = self._triples.structural(nodes)
         counting = [node for node in nodes if node not in structural]
-        if self._profile.entities:
-            present = self._triples.instances(counting, self._profile.entities, self._profile.types)
+        if self.profile.entities:
+            present = self._triples.instances(counting, self.profile.entities, self.profile.types)
             return [node for node in counting if node in present], present
         return counting, self._triples.in_graph(counting) if self._needs_presence else set()
 
@@ -331,13 +365,13 @@ class _TextReader:
         self, nodes: Sequence[Node], present: Collection[Node], fields: frozenset[int], triples: Iterable[StatedTriple]
     ) -> Gathering:
         """The values of some fields; `triples` are those that `_read_for` has read for them, or for more fields."""
-        gathering = Gathering(self._profile, routing=self._routing)
+        gathering = Gathering(self.profile, routing=self.routing)
         self._add_rows(gathering, triples, fields)
         for path, empty, position in self._paths:
             if position in fields:
                 starts = [node for node in nodes if node in present] if empty else nodes
                 for start, ends in ends_of(path, starts, self._triples).items():
-                    add = gathering.adder(self._routing.path_route(position))
+                    add = gathering.adder(self.routing.path_route(position))
                     for end in ends:
                         add(start, end)
         self._add_documents(gathering, nodes, fields)
@@ -345,7 +379,7 @@ class _TextReader:
         return gathering
 
     def _values(self, gathering: Gathering, token: str) -> FieldValues:
-        return tuple(gathering.values(i, token, self._labels.__getitem__) for i in range(len(self._profile.fields)))
+        return tuple(gathering.values(i, token, self._labels.__getitem__) for i in range(len(self.profile.fields)))
 
     def _is_named(self, node: Node, present: Collection[Node]) -> bool:
         """Whether the local name of a node is text."""
@@ -355,9 +389,9 @@ class _TextReader:
 
     def _read_for(self, nodes: Sequence[Node], fields: frozenset[int]) -> Iterator[StatedTriple]:
         """The triples of the nodes that some fields may need."""
-        everything = any(self._profile.fields[position].rest for position in fields)
+        everything = any(self.profile.fields[position].rest for position in fields)
         only = None if everything else [iri for iri in sorted(self._steps) if not self._takes_nothing(iri, fields)]
-        without = self._profile.ignore if everything else ()
+        without = self.profile.ignore if everything else ()
         return self._triples.outgoing(nodes, only, [p for p in without if p not in self._steps])
 
     def _add_rows(self, gathering: Gathering, triples: Iterable[StatedTriple], fields: frozenset[int]) -> None:
@@ -377,7 +411,7 @@ class _TextReader:
     def _route(self, predicate: NamedNode, fields: frozenset[int]) -> FieldRoute:
         route = self._routes.get((predicate, fields))
         if route is None:
-            route = self._routing.route(predicate.value)
+            route = self.routing.route(predicate.value)
             if fields is not self._all:
                 route = route.within(fields)
             self._routes[predicate, fields] = route
@@ -395,7 +429,7 @@ class _TextReader:
         if len(self._labels) > MAX_LABELS_HELD:
             self._labels.clear()
         new = [token for token in linked if token not in self._labels]
-        own = Gathering(self._profile, routing=self._routing)
-        self._add_rows(own, self._triples.outgoing(map(node_of, new), self._profile.labels), self._all)
+        own = Gathering(self.profile, routing=self.routing)
+        self._add_rows(own, self._triples.outgoing(map(node_of, new), self.profile.labels), self._all)
         for token in new:
             self._labels[token] = own.names_of(token)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
@@ -28,6 +29,9 @@ class TwoStates:
         read: answers from memory for both of them, the one that is read among them.
         after_streamed: in the state after, without memory: a caller that stops early stops the reading.
         predicates: IRIs of the predicates of the change.
+        added: the triples that the state after has and the one before has not.
+        removed: the triples that the state before has and the one after has not.
+        known: in the state before, without memory; None where the state after is read.
     """
 
     before: TripleLookups
@@ -35,6 +39,9 @@ class TwoStates:
     read: RememberedTriples
     after_streamed: TripleLookups
     predicates: frozenset[str]
+    added: Sequence[StatedTriple]
+    removed: Sequence[StatedTriple]
+    known: TripleLookups | None = None
 
     @classmethod
     def from_before(
@@ -43,7 +50,7 @@ class TwoStates:
         """The states of a change of which that before is read; it has all of `removed` and none of `added`."""
         added, removed = list(added), list(removed)
         read, after = RememberedTriples(before), ChangedTriples(before, added, removed)
-        return cls(read, after.over(read), read, after, _predicates(added, removed))
+        return cls(read, after.over(read), read, after, _predicates(added, removed), added, removed, before)
 
     @classmethod
     def from_after(
@@ -52,7 +59,7 @@ class TwoStates:
         """The states of a change of which that after is read; it has all of `added` and none of `removed`."""
         added, removed = list(added), list(removed)
         read = RememberedTriples(after)
-        return cls(ChangedTriples(read, removed, added), read, read, after, _predicates(added, removed))
+        return cls(ChangedTriples(read, removed, added), read, read, after, _predicates(added, removed), added, removed)
 
 
 class RememberedTriples(TripleLookups):
@@ -99,6 +106,48 @@ class RememberedTriples(TripleLookups):
         return self._held[key]  # type: ignore[return-value]
 
 
+@dataclass(frozen=True)
+class _Change:
+    """New and gone triples with the indexes of `ChangedTriples`, each made at its first use.
+
+    Args:
+        new: triples of the other state.
+        gone: triples of the known state.
+    """
+
+    new: Sequence[StatedTriple]
+    gone: frozenset[StatedTriple]
+
+    @cached_property
+    def touched(self) -> frozenset[Term]:
+        """Subjects and objects of what is gone."""
+        return frozenset(term for s, _, o in self.gone for term in (s, o))
+
+    @cached_property
+    def by_subject(self) -> dict[Term, list[StatedTriple]]:
+        """New triples by their subject."""
+        found: dict[Term, list[StatedTriple]] = {}
+        for triple in self.new:
+            found.setdefault(triple[0], []).append(triple)
+        return found
+
+    @cached_property
+    def by_object(self) -> dict[Term, list[StatedTriple]]:
+        """New triples by their object."""
+        found: dict[Term, list[StatedTriple]] = {}
+        for triple in self.new:
+            found.setdefault(triple[2], []).append(triple)
+        return found
+
+    @cached_property
+    def predicates(self) -> dict[Term, set[str]]:
+        """IRIs of the predicates of the triples of each subject."""
+        found: dict[Term, set[str]] = {}
+        for subject, predicate, _ in chain(self.new, self.gone):
+            found.setdefault(subject, set()).add(predicate.value)
+        return found
+
+
 class ChangedTriples(TripleLookups):
     """Lookups in a state that differs from one that can be read.
 
@@ -109,17 +158,7 @@ class ChangedTriples(TripleLookups):
     """
 
     def __init__(self, known: TripleLookups, new: Iterable[StatedTriple], gone: Iterable[StatedTriple]):
-        self._known, self._gone = known, frozenset(gone)
-        self._touched = {term for s, _, o in self._gone for term in (s, o)}
-        self._by_subject: dict[Term, list[StatedTriple]] = {}
-        self._by_object: dict[Term, list[StatedTriple]] = {}
-        self._changed_predicates: dict[Term, set[str]] = {}
-        for triple in new:
-            self._by_subject.setdefault(triple[0], []).append(triple)
-            self._by_object.setdefault(triple[2], []).append(triple)
-            self._changed_predicates.setdefault(triple[0], set()).add(triple[1].value)
-        for subject, predicate, _ in self._gone:
-            self._changed_predicates.setdefault(subject, set()).add(predicate.value)
+        self._known, self._change = known, _Change([*new], frozenset(gone))
 
     def over(self, known: TripleLookups) -> ChangedTriples:
         """The same with other lookups in the known state."""
@@ -132,37 +171,39 @@ class ChangedTriples(TripleLookups):
     ) -> Iterator[StatedTriple]:
         terms = list(terms)
         yield from self._still(self._known.outgoing(terms, only, without))
-        yield from _of(self._by_subject, terms, only, without)
+        yield from _of(self._change.by_subject, terms, only, without)
 
     def incoming(
         self, terms: Iterable[Term], only: Sequence[str] | None = None, without: Sequence[str] = ()
     ) -> Iterator[StatedTriple]:
         terms = list(terms)
         yield from self._still(self._known.incoming(terms, only, without))
-        yield from _of(self._by_object, terms, only, without)
+        yield from _of(self._change.by_object, terms, only, without)
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         nodes = list(nodes)
         found = self._known.in_graph(nodes)
-        lost = [node for node in found & self._touched if not self._still_occurs(node)]
-        return found.difference(lost) | {node for node in nodes if node in self._by_subject or node in self._by_object}
+        lost = [node for node in found & self._change.touched if not self._still_occurs(node)]
+        return found.difference(lost) | {
+            node for node in nodes if node in self._change.by_subject or node in self._change.by_object
+        }
 
     def subjects_in(self, nodes: Iterable[Node]) -> set[Node]:
         nodes = list(nodes)
         found = self._known.subjects_in(nodes)
-        lost = [node for node in found & self._touched if not self._has_staying(self._known.outgoing([node]))]
-        return found.difference(lost) | {node for node in nodes if node in self._by_subject}
+        lost = [node for node in found & self._change.touched if not self._has_staying(self._known.outgoing([node]))]
+        return found.difference(lost) | {node for node in nodes if node in self._change.by_subject}
 
     def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str] = (RDF_TYPE,)) -> set[Node]:
         nodes, wanted = list(nodes), {NamedNode(iri) for iri in classes}
-        found, changed = self._known.instances(nodes, classes, types), self._changed_predicates
+        found, changed = self._known.instances(nodes, classes, types), self._change.predicates
         retyped = [node for node in nodes if node in changed and not changed[node].isdisjoint(types)]
         others = {s for s, _, o in self.outgoing(retyped, types) if o in wanted} if retyped else set()
         return found.difference(retyped) | others
 
     def _still(self, triples: Iterable[StatedTriple]) -> Iterable[StatedTriple]:
         """The triples that the other state has as well."""
-        gone, touched = self._gone, self._touched
+        gone, touched = self._change.gone, self._change.touched
         if not gone:
             return triples
         return (triple for triple in triples if triple[0] not in touched or triple not in gone)
@@ -172,7 +213,7 @@ class ChangedTriples(TripleLookups):
         return self._has_staying(chain(self._known.outgoing([node]), self._known.incoming([node])))
 
     def _has_staying(self, triples: Iterable[StatedTriple]) -> bool:
-        return any(triple not in self._gone for triple in triples)
+        return any(triple not in self._change.gone for triple in triples)
 
 
 def _predicates(*changes: Iterable[StatedTriple]) -> frozenset[str]:

@@ -9,7 +9,7 @@ as in the old one. tests/entities/test_dirty.py compares the full extractions of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -69,7 +69,9 @@ class DirtyEntities:
     reason: str = ""
 
 
-def dirty_entities(profile: Profile, change: SourceChange, after: TripleLookups, *, limit: int) -> DirtyEntities:
+def dirty_entities(
+    profile: Profile, change: SourceChange, after: TripleLookups, *, limit: int, known: Container[Node] = ()
+) -> DirtyEntities:
     """All entities whose text a change may have changed, and few others.
 
     Args:
@@ -77,6 +79,7 @@ def dirty_entities(profile: Profile, change: SourceChange, after: TripleLookups,
         change: the changed triples and documents.
         after: lookups in the graph with the change.
         limit: maximum number of dirty entities. Counting stops there.
+        known: nodes that are entities in the graph without the change, so that their class need not be read.
 
     Returns:
         A superset of the nodes for which the full extractions of the two states differ. Own triples count only where a
@@ -91,7 +94,7 @@ def dirty_entities(profile: Profile, change: SourceChange, after: TripleLookups,
     >>> dirty_entities(profile, SourceChange(added=[(film, title, words)]), TripleLookups(store), limit=100).nodes
     (<NamedNode value=x:film>,)
     """
-    search = _DirtySearch(profile, change, after, limit)
+    search = _DirtySearch(profile, change, after, limit, known)
     filters = frozenset(profile.filters)
     filtered = in_term_order({s for s, p, _ in change.triples if p.value in filters} if filters else ())
     for stage, reason in search.stages():
@@ -105,9 +108,17 @@ def dirty_entities(profile: Profile, change: SourceChange, after: TripleLookups,
 class _DirtySearch:
     """The search of one change; `dirty` is what it has found so far."""
 
-    def __init__(self, profile: Profile, change: SourceChange, triples: TripleLookups, limit: int):
+    def __init__(
+        self,
+        profile: Profile,
+        change: SourceChange,
+        triples: TripleLookups,
+        limit: int,
+        known: Container[Node],
+    ):
         self.dirty: dict[Node, None] = {}
         self._profile, self._change, self._triples, self._limit = profile, change, triples, limit
+        self._known = known
         self._routing = FieldRouting(profile)
         self._most = max(limit, MAX_WALK)
         self._retyped = {
@@ -143,8 +154,10 @@ class _DirtySearch:
         """Adds the nodes among some terms that are entities by their class, or were so."""
         nodes = [term for term in terms if isinstance(term, NamedNode | BlankNode) and term not in self.dirty]
         if self._profile.entities:
-            members = self._triples.instances(nodes, self._profile.entities, self._profile.types)
-            nodes = [node for node in nodes if node in members or node in self._retyped]
+            others = [node for node in nodes if node not in self._known and node not in self._retyped]
+            members = self._triples.instances(others, self._profile.entities, self._profile.types) if others else set()
+            outside = {node for node in others if node not in members}
+            nodes = [node for node in nodes if node not in outside] if outside else nodes
         self.dirty |= dict.fromkeys(nodes)
         if len(self.dirty) > self._limit:
             raise TooManyNodesError
@@ -153,10 +166,11 @@ class _DirtySearch:
         """Adds the subjects of triples that a field takes or that make structure, those with a new class or without an
         old one, documents.
         """
+        nodes = {str(node): node for node in _subjects_of(self._change.triples)}
         for literals in self._changed.literals:
-            self._add(map(node_of, literals))
+            self._add([nodes[token] for token in literals])
         for links in self._changed.links:
-            self._add(map(node_of, links))
+            self._add([nodes[token] for token in links])
         self._add(self._retyped)
         changed = ((s, p.value) for s, p, _ in self._change.triples)
         self._add({s: None for s, iri in changed if iri in STRUCTURAL_PREDICATES and isinstance(s, BlankNode)})
@@ -279,5 +293,5 @@ def _nodes_of(triples: Iterable[StatedTriple]) -> dict[Node, None]:
     return {term: None for s, _, o in triples for term in (s, o) if isinstance(term, NamedNode | BlankNode)}
 
 
-def _subjects_of(triples: Iterable[StatedTriple]) -> set[Node]:
-    return {subject for subject, _, _ in triples}
+def _subjects_of(triples: Iterable[StatedTriple]) -> dict[Node, None]:
+    return {subject: None for subject, _, _ in triples}

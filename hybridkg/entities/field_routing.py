@@ -18,6 +18,12 @@ from hybridkg.rdf.tsv import literal_parts, unescaped
 
 Value: TypeAlias = tuple[str, str]
 
+FieldValues: TypeAlias = tuple[list[Value], ...]
+"""The values of each field of the profile: (text, language tag or ""), distinct and sorted; [] for none."""
+
+LiteralTaker: TypeAlias = Callable[[str, str, str, str], None]
+"""Takes a node, and the text, language and datatype of a literal."""
+
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 STRING = XSD + "string"
@@ -122,7 +128,7 @@ class Gathering:
         intern = self.nodes.setdefault
         links = [self.links[i] for i in route.links]
         targets = bool(links) or self.keep_nodes
-        add_literal = self._literal_taker(route)
+        add_literal = self.literal_taker(route)
         for line in lines:
             start, target = line.split("\t")
             mark = start[0]
@@ -155,7 +161,7 @@ class Gathering:
         return add
 
     def _adder(self, route: FieldRoute) -> Callable[[Term | None, Term | None], None]:
-        take, intern = self._literal_taker(route), self.nodes.setdefault
+        take, intern = self.literal_taker(route), self.nodes.setdefault
         links = [self.links[i] for i in route.links]
 
         def add(start: Term | None, target: Term | None) -> None:
@@ -184,8 +190,10 @@ class Gathering:
         token = str(node)
         return self.nodes.setdefault(token, token)
 
-    def _literal_taker(self, route: FieldRoute) -> Callable[[str, str, str, str], None]:
-        """A function that adds (node, text, language, datatype) of the literals of a route."""
+    def literal_taker(self, route: FieldRoute) -> LiteralTaker:
+        """A function that adds (node, text, language, datatype) of the literals of a route; of a text with a language
+        the datatype is "".
+        """
         strings, others = (
             [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)
         )
@@ -241,8 +249,7 @@ class Gathering:
                 if values:
                     yield i, values
             elif token in literals:
-                values = literals[token]
-                yield i, values if len(values) == 1 else sorted(set(values))
+                yield i, distinct_values(literals[token])
 
     def early_stream(
         self, position: int, members: Collection[str] | None, structure: Collection[str], numbers: dict[str, int]
@@ -257,7 +264,7 @@ class Gathering:
         """
         for token, values in self.literals[position].items():
             if (members is None or token in members) and token not in structure:
-                yield numbers.setdefault(token, len(numbers)), values if len(values) == 1 else sorted(set(values))
+                yield numbers.setdefault(token, len(numbers)), distinct_values(values)
 
     def values(self, position: int, token: str, names_of: Callable[[str], list[Value]]) -> list[Value]:
         """Values of a node in the field at `position`: distinct, sorted by text, then language.
@@ -300,3 +307,12 @@ class Gathering:
         if name is None:
             name = self._local_names[token] = local_name(token[1:-1])
         return name
+
+
+def distinct_values(values: list[Value]) -> list[Value]:
+    """The values of a field as they are stored: distinct, sorted by text, then language.
+
+    >>> distinct_values([("b", ""), ("a", "en"), ("b", "")])
+    [('a', 'en'), ('b', '')]
+    """
+    return values if len(values) < 2 else sorted(set(values))

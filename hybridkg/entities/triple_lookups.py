@@ -13,7 +13,7 @@ from operator import attrgetter
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.solutions import Row
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Node, Term
 
 NODES_OF_A_QUERY = 500
 """IRIs of one VALUES block: 14 us a node with 4 triples. Above 1,000 Oxigraph starts the join at the other side."""
@@ -50,6 +50,20 @@ class TripleLookups:
     ) -> Iterator[StatedTriple]:
         """Triples whose object is one of the terms; the arguments are those of `outgoing`."""
         return self._triples("o", list(terms), only, without)
+
+    def literals(self, nodes: Sequence[Node], predicate: str) -> tuple[list[int], list[str], list[str]]:
+        """The literals that distinct nodes have by a predicate: (the place of the node of each, its tag, its text).
+
+        The tag is `@` and the language, or else the datatype.
+        """
+        place_of = {node: place for place, node in enumerate(nodes)}
+        places, tags, texts = list[int](), list[str](), list[str]()
+        for subject, _, end in dict.fromkeys(self.outgoing(nodes, (predicate,))):
+            if isinstance(end, Literal):
+                places.append(place_of[subject])
+                tags.append(f"@{end.language}" if end.language else end.datatype.value)
+                texts.append(end.value)
+        return places, tags, texts
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         """The nodes that are the subject or the object of a triple."""

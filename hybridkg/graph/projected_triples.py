@@ -64,6 +64,15 @@ class ProjectedTriples(TripleLookups):
             for row, term in self._pairs(columns.backward, ids):
                 yield cast(Node, term), predicate, ends[row]
 
+    def literals(self, nodes: Sequence[Node], predicate: str) -> tuple[list[int], list[str], list[str]]:
+        if predicate not in self._predicates:
+            return [], [], []
+        ids = self._ids_of(nodes)
+        known = np.flatnonzero(ids >= 0)
+        rows, targets = _neighbours(self._predicates[predicate][1].forward, ids[known].astype(np.uint32))
+        is_literal = targets >= self._terms.n_nodes
+        return known[rows[is_literal]].tolist(), *self._terms.tagged(targets[is_literal])
+
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         every = [predicate for _, predicate in self._predicates.values()]
         return self._having(nodes, [column for p in every for column in (p.forward, p.backward)])
@@ -96,15 +105,20 @@ class ProjectedTriples(TripleLookups):
 
     def _known(self, terms: Iterable[Term]) -> tuple[list[Term], Ids]:
         """The terms of the projection among some terms, and their ids."""
-        terms, held = list(terms), self._ids
+        terms = list(terms)
+        ids = self._ids_of(terms)
+        known = np.flatnonzero(ids >= 0)
+        return [terms[place] for place in known.tolist()], ids[known].astype(np.uint32)
+
+    def _ids_of(self, terms: Sequence[Term]) -> NDArray[np.int64]:
+        """The id of each of some terms; -1 for one that the projection lacks."""
+        held = self._ids
         if new := [term for term in dict.fromkeys(terms) if term not in held]:
             if len(held) + len(new) > MAX_HELD:
                 held.clear()
                 new = list(dict.fromkeys(terms))
             held.update(zip(new, self._terms.find(new).tolist(), strict=True))
-        ids = [held[term] for term in terms]
-        known = [term for term, id in zip(terms, ids, strict=True) if id >= 0]
-        return known, np.array([id for id in ids if id >= 0], np.uint32)
+        return np.array([held[term] for term in terms], np.int64)
 
     def _chosen(self, only: Sequence[str] | None, without: Sequence[str]) -> list[str]:
         names = self._predicates if only is None else dict.fromkeys(only)

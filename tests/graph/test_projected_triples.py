@@ -34,6 +34,10 @@ def test_lookups_in_the_projection_are_those_in_the_store(graph, asked, ends, wa
     for terms in ([*asked, *ends], asked):  # the second time the ids are known
         assert set(projected.outgoing(terms, only, without)) == set(store.outgoing(terms, only, without))
         assert set(projected.incoming(terms, only, without)) == set(store.incoming(terms, only, without))
+    distinct = list(dict.fromkeys(asked))
+    for predicate in (E + "p", E + "absent"):
+        found, expected = (zip(*lookups.literals(distinct, predicate), strict=True) for lookups in (projected, store))
+        assert sorted(found) == sorted(expected)
     assert projected.in_graph(asked) == store.in_graph(asked)
     assert projected.subjects_in(asked) == store.subjects_in(asked)
     assert projected.structural(asked) == store.structural(asked)

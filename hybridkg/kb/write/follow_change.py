@@ -8,7 +8,7 @@ graph or analysed. An index on a server is a clone of the earlier one, with the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import chain
@@ -104,13 +104,14 @@ class IndexFollower:
             flushed = beside.submit(self.graph.flush)
             source = self._source_of_texts(change)
             states = self._states(source)
-            dirty, filtered = self._dirty(source, states)
-            earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys((*dirty, *filtered)))
+            earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys(subject for subject, _, _ in source.triples))
+            dirty, filtered = self._dirty(source, states, {node for node, id in earlier_ids.items() if id >= 0})
+            earlier_ids |= _ids_by_node(self.live.nodes, [n for n in (*dirty, *filtered) if n not in earlier_ids])
             projected = None
             if self.live.nodes is not None and self._keeps_entities(change, map(earlier_ids.__getitem__, dirty)):
                 same = Staying.all(len(self.live.nodes))
                 projected = beside.submit(self._write_projection, change, self.live.nodes, same)
-            before, after = self._texts(states, earlier_ids)
+            before, after = self._texts(states, {node: earlier_ids[node] for node in (*dirty, *filtered)})
             filtered = [node for node in filtered if node in after.texts]
             changed = changed_nodes(before, after)
             old_ids = {node: earlier_ids[node] for node in (*changed, *filtered)}
@@ -212,8 +213,8 @@ class IndexFollower:
             triples = _change_of_union(change, self.graph)
         else:
             triples = TripleChange(
-                [_triple(quad) for quad in change.added if isinstance(quad.graph_name, DefaultGraph)],
-                [_triple(quad) for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
+                [quad.triple for quad in change.added if isinstance(quad.graph_name, DefaultGraph)],
+                [quad.triple for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
             )
         if not triples.is_projected():
             raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
@@ -226,11 +227,13 @@ class IndexFollower:
             [NamedNode(iri) for iri in self.documents],
         )
 
-    def _dirty(self, source: SourceChange, states: TwoStates) -> tuple[Collection[Node], Collection[Node]]:
-        """The entities whose texts may differ, and those whose stored filters may."""
+    def _dirty(
+        self, source: SourceChange, states: TwoStates, known: Container[Node]
+    ) -> tuple[Collection[Node], Collection[Node]]:
+        """The entities whose texts may differ, and those whose stored filters may; `known` are entities before."""
         assert self.live.nodes is not None
         limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
-        dirty = dirty_entities(self._profile(), source, states.after_streamed, limit=limit)
+        dirty = dirty_entities(self._profile(), source, states.after_streamed, limit=limit, known=known)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         return dirty.nodes, dirty.filtered if self.step.engine[1].stores_filters else ()
@@ -458,10 +461,6 @@ def _stated(triple: Triple) -> StatedTriple:
     return cast(StatedTriple, (triple.subject, triple.predicate, triple.object))
 
 
-def _triple(quad: Quad) -> Triple:
-    return Triple(quad.subject, quad.predicate, quad.object)
-
-
 def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
     """The change of the union of all graphs, which has a triple as long as one graph has it."""
     entered, left = _graphs_by_triple(change.added), _graphs_by_triple(change.removed)
@@ -479,11 +478,10 @@ def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
 def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:
     found: dict[Triple, set[object]] = {}
     for quad in quads:
-        found.setdefault(_triple(quad), set()).add(quad.graph_name)
+        found.setdefault(quad.triple, set()).add(quad.graph_name)
     return found
 
 
 def _bytes(values_by_id: Iterable[tuple[int, Values]]) -> int:
     """UTF-8 bytes of all values."""
-    texts = (text for _, values in values_by_id for text, _ in values)
-    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return len("".join([text for _, values in values_by_id for text, _ in values]).encode("utf-8", "surrogatepass"))
