@@ -24,7 +24,7 @@ from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
-from hybridkg.storage.distinct import sorted_distinct
+from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
@@ -135,7 +135,7 @@ def merge_text(
         for i, own in enumerate(added.languages)
     ]
     same = np.concatenate(lists.same)
-    same_scores = np.where(np.isin(same, lists.rescored), -1, same)
+    same_scores = np.where(are_among(same, lists.rescored), -1, same)
     entities = _with_other_values(staying, added) if ids_stay else np.zeros(0, np.int64)
     earlier = EarlierSegment(reader, len(terms), same, same_scores, ids_stay, entities)
     written = WrittenLists(out, n_terms, postings, lengths, languages, text_bytes, earlier)
@@ -263,10 +263,10 @@ class _Lists:
         left = Entering(of_leaving, leaving.ids, leaving.tf, leaving.positions).only(self.known[leaving.term])
         entered = Entering(of_added, added.ids, added.tf, added.positions)
         enters = np.ones(len(of_added), bool)
-        enters[kept] = ~reentering(left, entered.only(kept))
-        stay = sorted_distinct(of_added[~enters])
+        stay, moved = reentering(left, entered.only(kept))
+        enters[kept] = ~are_among(of_added[kept], stay)
         numbers = sorted_distinct(np.concatenate([left.lists, of_added[kept & enters]]))
-        numbers = np.setdiff1d(numbers, stay, assume_unique=True)
+        numbers = numbers[~are_among(numbers, stay)]
         extends = self._extends(numbers, int(np.count_nonzero(enters)))
         dtype = old.all_positions.dtype if extends else smallest_unsigned(self._largest_position())
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
@@ -283,14 +283,14 @@ class _Lists:
         entering = replace(entered, lists=rows + new_before[added.term]).only(enters)
         editor = ListEditor(old, self.staying, dtype)
         edited = edited_in_chunks(editor, numbers, old.sizes(numbers), new_places, entering, chunk_postings)
-        lists = ListSplice(old, n_fields, numbers, new_places, edited)
+        lists = ListSplice(old, n_fields, numbers, new_places, edited).with_same_tf(moved)
         if self._tokens_that_left(lists) != self._tokens_that_leave(reader):
             _log.warning(OTHER_TEXTS)
             return None
         done = lists.extend(out, reader) if extends else lists.write(out, reader)
         self.gone.append(done.gone)
         self.same.append(done.same)
-        self.rescored = stay // n_fields
+        self.rescored = sorted_distinct(np.concatenate([stay, moved]) // n_fields)
         return done.postings
 
     def _extends(self, edited: I64, entering: int) -> bool:
@@ -311,7 +311,7 @@ class _Lists:
         """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
         ends, position_starts = np.cumsum(self.old.sizes(numbers)), self.old.position_starts
         for own in np.split(numbers, np.flatnonzero(np.diff(ends // chunk_postings)) + 1):
-            wanted = postings.only(np.isin(postings.lists, own))
+            wanted = postings.only(are_among(postings.lists, own))
             sizes, ids, tf = self.old.chosen(own)
             if not len(ids):
                 if len(wanted.ids):

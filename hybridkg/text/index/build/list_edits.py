@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.interfaces.staying import Staying
+from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.codec.packing import LANES, PackedLists, blocks_of, pack
 from hybridkg.text.index.layout import Array
 from hybridkg.text.index.postings import SegmentPostings
@@ -59,7 +60,7 @@ class EditedLists:
         df, cf: int64[l].
         packed: their postings.
         positions: unsigned[sum(cf)].
-        is_edited: bool[l], whether a posting has left or entered.
+        is_edited: bool[l], whether a posting has left or entered, or has another tf.
     """
 
     df: I64
@@ -75,8 +76,20 @@ class EditedLists:
         return replace(self, packed=own, positions=self.positions.copy())
 
 
-def reentering(leaving: Entering, entering: Entering) -> NDArray[np.bool_]:
-    """bool[entering]: the postings of lists that all postings that leave enter again as they were, and no others.
+class ReenteringLists(NamedTuple):
+    """Lists that all postings that leave enter again, and no others.
+
+    Args:
+        same: int64[...], ascending: those whose postings are as they were.
+        moved: int64[...], ascending: those of whose postings some have other positions, but all the tf of before.
+    """
+
+    same: I64
+    moved: I64
+
+
+def reentering(leaving: Entering, entering: Entering) -> ReenteringLists:
+    """The lists that keep the entities and tf of their postings.
 
     A text that is added to others of a field moves those behind it alone, so most lists of the field stay the same.
 
@@ -86,20 +99,25 @@ def reentering(leaving: Entering, entering: Entering) -> NDArray[np.bool_]:
 
     >>> left = Entering(np.array([4, 7, 7]), np.array([1, 1, 2]), np.array([1, 1, 1]), np.array([0, 5, 0]))
     >>> entered = Entering(np.array([4, 7, 7]), np.array([1, 1, 2]), np.array([1, 1, 1]), np.array([0, 6, 0]))
-    >>> reentering(left, entered).tolist()  # in list 7 a posting has another position
-    [True, False, False]
+    >>> [lists.tolist() for lists in reentering(left, entered)]
+    [[4], [7]]
     """
-    sides = leaving, entering
-    lists = np.intersect1d(leaving.lists, entering.lists)
+    lists = sorted_distinct(leaving.lists)
+    lists = lists[are_among(lists, sorted_distinct(entering.lists))]
+    left, entered = (one.only(are_among(one.lists, lists)) for one in (leaving, entering))
+    rows = [np.searchsorted(lists, own.lists) for own in (left, entered)]
     sizes = [
-        [np.bincount(np.searchsorted(lists, own.lists), own.tf if tokens else None, len(lists)) for tokens in (0, 1)]
-        for own in (one.only(np.isin(one.lists, lists)) for one in sides)
+        [np.bincount(row, own.tf if tokens else None, len(lists)) for tokens in (0, 1)]
+        for row, own in zip(rows, (left, entered), strict=True)
     ]
-    lists = lists[np.equal(sizes[0], sizes[1]).all(axis=0)]
-    left, entered = (one.only(np.isin(one.lists, lists)) for one in sides)
-    differ = (left.ids != entered.ids) | (left.tf != entered.tf)
-    moved = np.repeat(entered.lists, entered.tf)[left.positions != entered.positions]
-    return np.isin(entering.lists, np.setdiff1d(lists, np.concatenate([entered.lists[differ], moved])))
+    is_same: NDArray[np.bool_] = (np.array(sizes[0]) == np.array(sizes[1])).all(axis=0)
+    left, entered = (own.only(is_same[row]) for row, own in zip(rows, (left, entered), strict=True))
+    lists, row = lists[is_same], rows[1][is_same[rows[1]]]
+    row = (np.cumsum(is_same) - 1)[row]
+    has_same, is_moved = np.ones(len(lists), bool), np.zeros(len(lists), bool)
+    has_same[row[(left.ids != entered.ids) | (left.tf != entered.tf)]] = False
+    is_moved[np.repeat(row, entered.tf)[left.positions != entered.positions]] = True
+    return ReenteringLists(lists[has_same & ~is_moved], lists[has_same & is_moved])
 
 
 class _Room:

@@ -34,6 +34,10 @@ class ListPlaces(Protocol):
         """The spans of the lists with the numbers first..end-1 among them, in the order of the numbers."""
         ...
 
+    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
+        """bool[n]: whether one of the lists has a number in first..end-1, for each of n ranges."""
+        ...
+
 
 @dataclass(frozen=True)
 class _Ordered:
@@ -45,6 +49,11 @@ class _Ordered:
         _, tokens, blocks = self.lists.arrays
         if blocks[first] < blocks[end]:
             yield ListSpan((int(blocks[first]), int(blocks[end])), (int(tokens[first]), int(tokens[end])))
+
+    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
+        blocks = self.lists.arrays[2]
+        found: NDArray[np.bool_] = blocks[firsts] < blocks[ends]
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,10 @@ class _Scattered:
         columns = (self.blocks[0][firsts], self.blocks[1][lasts], self.positions[0][firsts], self.positions[1][lasts])
         for block, last_block, position, last_position in zip(*(one.tolist() for one in columns), strict=True):
             yield ListSpan((block, last_block), (position, last_position))
+
+    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.numbers.searchsorted(firsts) < self.numbers.searchsorted(ends)
+        return found
 
 
 def all_lists(lists: SegmentPostings) -> ListPlaces:

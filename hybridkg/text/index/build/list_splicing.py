@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.storage.array_edit import ArrayEdit
-from hybridkg.storage.distinct import sorted_distinct
+from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.build.list_edits import EditedLists
 from hybridkg.text.index.build.list_places import ListPlaces, ListSpan, all_lists, block_offsets, some_lists, tail_lists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
@@ -43,7 +43,7 @@ class SplicedLists:
     Args:
         postings: number of all postings.
         gone: int64[...], the earlier terms without a posting, ascending.
-        same: int64[next terms], the earlier number of each term none of whose lists has been edited; else -1.
+        same: int64[next terms], the earlier number of each term none of whose lists is marked as edited; else -1.
     """
 
     postings: int
@@ -99,7 +99,8 @@ class ListSplice:
         The tail of the posting blocks begins where that of the narrowest of their arrays does.
         """
         old, edited = self.old, self.edited
-        kept = np.setdiff1d(tail_lists(old), self.numbers, assume_unique=True)
+        kept = tail_lists(old)
+        kept = kept[~are_among(kept, self.numbers)]
         ranges = self._ranges(some_lists(old, kept))
         begins = reader.tail_start("blocks.widths"), reader.tail_start("positions")
         out.extend("positions", reader, self._positions(ranges))
@@ -118,6 +119,20 @@ class ListSplice:
             starts = edit.lists.apply(starts, (ends - counts)[~is_kept][edit.enters])
             write_ends(out, name, np.append(starts, ends[-1] if len(ends) else begin))
         return self._write_terms(out, edit)
+
+    def with_same_tf(self, moved: I64) -> ListSplice:
+        """The splice with some lists not marked as edited: those in which postings have moved within their entities.
+
+        Args:
+            moved: int64[...], ascending, replaced lists that the texts of entities say so of.
+        """
+        rows = np.flatnonzero(~self.is_new())[are_among(self.numbers, moved)]
+        tokens = self.old.arrays[1]
+        cf = tokens[moved + 1].astype(np.int64) - tokens[moved].astype(np.int64)
+        stays = (self.edited.df[rows] == self.old.sizes(moved)) & (self.edited.cf[rows] == cf)
+        is_edited = self.edited.is_edited.copy()
+        is_edited[rows[stays]] = False
+        return replace(self, edited=replace(self.edited, is_edited=is_edited))
 
     def is_new(self) -> NDArray[np.bool_]:
         """Whether each edited list is new."""
@@ -143,8 +158,12 @@ class ListSplice:
         """The ranges of the lists afterwards, in their order: the edited ones, and the earlier ones of some places."""
         blocks, positions = _ends(blocks_of(self.edited.df)).tolist(), _ends(self.edited.cf).tolist()
         at, done, found = 0, (0, 0), list[_Range]()
-        for begin, end, _, last in [*self._groups(), (len(self.old.ends) - 1,) * 2 + (len(blocks) - 1,) * 2]:
-            found += (_Range(True, span) for span in places.between(at, begin))
+        groups = [*self._groups(), (len(self.old.ends) - 1,) * 2 + (len(blocks) - 1,) * 2]
+        begins, ends = (np.array(column, np.int64) for column in list(zip(*groups, strict=True))[:2])
+        has_old = places.has_between(np.append(0, ends[:-1]), begins).tolist()
+        for (begin, end, _, last), is_old in zip(groups, has_old, strict=True):
+            if is_old:
+                found += (_Range(True, span) for span in places.between(at, begin))
             until = blocks[last], positions[last]
             if done[0] < until[0]:
                 if found and not found[-1].is_old:
@@ -196,7 +215,7 @@ class ListSplice:
         df.reshape(-1)[np.searchsorted(lists.reshape(-1), self.numbers)] = edited.df[~is_new]
         is_gone = ~df.any(axis=1)
         gone, begins = touched[is_gone], self._begins()
-        enters = is_new | ~np.isin(begins // n_fields, gone)
+        enters = is_new | ~are_among(begins // n_fields, gone)
         removed = np.union1d(self.numbers, lists[is_gone].reshape(-1))
         return _Edit(ArrayEdit(len(ends) - 1, removed, begins[enters]), enters, gone)
 

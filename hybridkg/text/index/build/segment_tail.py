@@ -88,5 +88,5 @@ def _write_derived(
         write_changed_term_sets(out, lists, len(fields), earlier.same, sets)
     reader = ArrayReader(folder, SEGMENT, out.header(about))
     defaults = [(field.weight, field.b) for field in fields]
-    forms = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals, earlier)
-    out.finish({**about, "peaks": forms})
+    maxima = write_block_maxima(out, reader, lists, reader.array("lengths"), defaults, totals, earlier)
+    out.finish({**about, **maxima})

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hybridkg.text.index.layout import ArrayReader
 from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, BlockMaxIndex, rounded_lengths
-from hybridkg.text.index.topk.block_max_levels import levels_numpy
+from hybridkg.text.index.topk.block_max_levels import Bytes, levels_numpy
 from hybridkg.text.index.topk.block_max_writer import BlockReader
 from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima
 
@@ -19,8 +19,8 @@ DEPENDS_ON_COMMITS = ("peaks.codes", "peaks.levels", "peaks.starts")
 def wrong_block_maxima(reader: ArrayReader, lists: SegmentPostings, lengths: NDArray[np.uint32]) -> str:
     """The first array of DEPENDS_ON_COMMITS that contradicts the postings; empty for none.
 
-    Each document block must have the lowest level whose x is not below its maximum in the stored form, and the fields
-    and entities that have the word there.
+    Each document block must have the fields and entities that have the word there, and a level whose x is not below its
+    maximum in the stored form: the lowest one, unless the header counts document blocks with higher ones.
 
     Args:
         reader: of a segment whose other arrays are right.
@@ -39,11 +39,21 @@ def wrong_block_maxima(reader: ArrayReader, lists: SegmentPostings, lengths: NDA
         for code, maxima in zip(codes, blocks.maxima, strict=True):
             if not ((code[1:] >= code[:-1]).all() and (maxima <= code[-1]).all()):
                 return "peaks.codes"
-        wanted = [
-            levels_numpy(maxima, code, halves=form.levels == COARSE)
-            for form, code, maxima in zip(forms, codes, blocks.maxima, strict=True)
-        ]
-        for own, expected in zip(stored.levels_of(row), [*wanted, blocks.sets], strict=True):
-            if not np.array_equal(own, expected):
+        *levels, sets = stored.levels_of(row)
+        if not np.array_equal(sets, blocks.sets):
+            return "peaks.levels"
+        for form, own, code, maxima in zip(forms, levels, codes, blocks.maxima, strict=True):
+            halves = form.levels == COARSE
+            lowest = levels_numpy(maxima, code, halves=halves)
+            if not (_are_bounds(own, lowest, halves=halves) if stored.loose else np.array_equal(own, lowest)):
                 return "peaks.levels"
     return ""
+
+
+def _are_bounds(levels: Bytes, lowest: Bytes, *, halves: bool) -> bool:
+    """Whether no level is below the lowest one that bounds the maximum of its document block."""
+    if len(levels) != len(lowest):
+        return False
+    if not halves:
+        return bool((levels >= lowest).all())
+    return bool((levels & 15 >= lowest & 15).all() and (levels >> 4 >= lowest >> 4).all())

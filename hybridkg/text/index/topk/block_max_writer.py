@@ -19,7 +19,7 @@ from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
 from hybridkg.text.index.topk.block_max import COARSE, BlockMaxForm, default_forms, rounded_lengths, words_of
 from hybridkg.text.index.topk.block_max_levels import quantised
-from hybridkg.text.index.topk.earlier_block_max import EarlierBlockMaxima, StoredMaxima
+from hybridkg.text.index.topk.earlier_block_max import LOOSE, EarlierBlockMaxima, StoredMaxima
 from hybridkg.text.index.topk.patched_block_max import PatchedBlockMaxima
 from hybridkg.text.index.topk.stored_levels import ArrayPiece, write_levels, write_pieces
 from hybridkg.text.models.additive import Floats
@@ -32,6 +32,11 @@ MAX_THREADS = 4
 
 SHORT = 2_048
 """Lengths whose share of each form is computed once, 16 kB for each field of a form."""
+
+MAX_LOOSE = 0.25
+"""Share of the document blocks that may have levels above the lowest ones (`earlier_block_max.MAX_DRIFT` has the cost
+of this); above it, all maxima are computed anew.
+"""
 
 MIN_NODES = 20_000
 """Entities below which an index has no block maxima."""
@@ -80,8 +85,9 @@ def write_block_maxima(
     fields: Sequence[tuple[float, float]],
     totals: Sequence[tuple[int, int]],
     earlier: EarlierSegment | None = None,
-) -> list[dict[str, Any]]:
-    """Writes the block maxima of the common words, `peaks.*`, and returns the forms for the header.
+) -> dict[str, Any]:
+    """Writes the block maxima of the common words, `peaks.*`, and returns what the header has of them: the forms, and
+    the document blocks whose maxima may be above those of their postings.
 
     Args:
         out: of the segment.
@@ -97,12 +103,12 @@ def write_block_maxima(
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
     text_lengths = lengths.sum(axis=0, dtype=np.uint32)
-    kept, known = None, dict[int, StoredMaxima]()
+    kept, known, loose = None, dict[int, StoredMaxima](), 0
     if terms and earlier is not None and earlier.ids_stay:
         kept = EarlierBlockMaxima.of(earlier.reader, forms)
     if kept is not None and earlier is not None:
         forms = kept.forms
-        known = _patched(kept, earlier, terms, TermDictionary(reader), lists, lengths)
+        known, loose = _patched(kept, earlier, terms, TermDictionary(reader), lists, lengths)
     found = list(_all_maxima(terms, known, lists, lengths, text_lengths, forms))
     source = None if kept is None else kept.reader
     columns = "<u8", words_of(-(-n_nodes // DOC_BLOCK))
@@ -114,7 +120,7 @@ def write_block_maxima(
     out.write("peaks.codes", np.concatenate([np.zeros(0), *(own.codes for own in found)]).reshape(len(terms), n_levels))
     longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
     out.write("peaks.longest", np.array(longest, np.uint32))
-    return [form.to_json() for form in forms]
+    return {"peaks": [form.to_json() for form in forms], LOOSE: loose}
 
 
 def _patched(
@@ -124,8 +130,12 @@ def _patched(
     dictionary: TermDictionary,
     lists: SegmentPostings,
     lengths: NDArray[np.uint32],
-) -> dict[int, StoredMaxima]:
-    """The maxima of the words that an earlier segment has, too, without those that are to be computed anew.
+) -> tuple[dict[int, StoredMaxima], int]:
+    """The maxima of the words that an earlier segment has, too, without those that are to be computed anew; and the
+    document blocks whose maxima may be above those of their postings.
+
+    A longer text lowers x. So where many texts have changed, the maxima of a word that has the postings of before are
+    computed in the blocks of texts that got shorter; the others stay upper bounds.
 
     Args:
         kept: the maxima of the earlier segment.
@@ -138,16 +148,22 @@ def _patched(
     before = TermDictionary(earlier.reader)
     row_of = {before.term(number): row for row, number in enumerate(kept.terms)}
     rows = {term: row for term in terms if (row := row_of.get(dictionary.term(term))) is not None}
-    text_lengths = [
-        rounded_lengths(own[:, earlier.changed].sum(axis=0, dtype=np.uint32))
-        for own in (lengths, earlier.reader.array("lengths"))
-    ]
-    patched = PatchedBlockMaxima(kept, lists, lengths)
+    changed, patched = earlier.changed, PatchedBlockMaxima(kept, lists, lengths)
+    own, previous = (each[:, changed] for each in (lengths, earlier.reader.array("lengths")))
+    text, previous_text = (rounded_lengths(each.sum(axis=0, dtype=np.uint32)) for each in (own, previous))
+    if not patched.are_few(changed):
+        loose = kept.loose + len(patched.blocks(changed))
+        if loose > MAX_LOOSE * patched.n_blocks:
+            return {}, 0
+        shorter = (own < previous).any(axis=0) | (text < previous_text)
+        same = {term: row for term, row in rows.items() if earlier.same[term] >= 0}
+        found = patched.of(same, changed[shorter])
+        return found, loose if found else 0
     of_changed = {term: row for term, row in rows.items() if earlier.same_scores[term] < 0}
     others = {term: row for term, row in rows.items() if term not in of_changed}
-    found = patched.of(of_changed, earlier.changed)
-    found.update(patched.of(others, earlier.changed[text_lengths[0] != text_lengths[1]]))
-    return found
+    found = patched.of(of_changed, changed)
+    found.update(patched.of(others, changed[text != previous_text]))
+    return found, kept.loose
 
 
 def _all_maxima(

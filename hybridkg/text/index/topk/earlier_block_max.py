@@ -18,9 +18,14 @@ from hybridkg.text.index.topk.level_edits import StoredParts
 from hybridkg.text.index.topk.stored_levels import ArrayPiece
 from hybridkg.text.models.additive import Floats
 
-MAX_DRIFT = 0.005
-"""How much looser a bound may be in an earlier form than in the one of the present statistics. The levels of a word
-hide it, and a commit of 100 triples at 100,000 entities moves some mean length by a thousandth every second time."""
+LOOSE = "peaks.loose"
+"""In the header: how many document blocks may have levels above the lowest ones; none where it is missing."""
+
+MAX_DRIFT = 0.05
+"""How much looser a bound may be in an earlier form than in the one of the present statistics. At 500,000 papers, with
+bounds 4 % looser and with a quarter of the document blocks at higher levels than needed, 400 questions by words of
+titles take .98 to 1.03 times as long. 10,000 keywords move a mean length by 1 %.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class EarlierBlockMaxima:
 
     def __init__(self, reader: ArrayReader, forms: Sequence[BlockMaxForm]):
         self.reader, self.forms = reader, forms
+        self.loose = int(reader.header.get(LOOSE, 0))
         self.members, self.levels = reader.array("peaks.members"), reader.array("peaks.levels")
         self.codes, self.terms = reader.array("peaks.codes"), reader.array("peaks.terms").tolist()
         self._begins = reader.array("peaks.starts")[:-1].astype(np.int64).reshape(-1, len(forms) + 1)

@@ -54,6 +54,19 @@ class PatchedBlockMaxima:
     lists: SegmentPostings
     lengths: NDArray[np.uint32]
 
+    @property
+    def n_blocks(self) -> int:
+        """Document blocks of the segment."""
+        return -(-int(self.lengths.shape[1]) // DOC_BLOCK)
+
+    def blocks(self, entities: I64) -> I64:
+        """int64[b], ascending: the document blocks of entities, int64[n]."""
+        return sorted_distinct(entities // DOC_BLOCK)
+
+    def are_few(self, entities: I64) -> bool:
+        """Whether maxima may be computed again in the document blocks of entities, int64[n]."""
+        return len(self.blocks(entities)) <= MAX_PATCHED * self.n_blocks
+
     def of(self, rows: Mapping[int, int], entities: I64) -> dict[int, StoredMaxima]:
         """The maxima of words that nothing but some entities has changed; without words that are to be computed anew.
 
@@ -61,10 +74,10 @@ class PatchedBlockMaxima:
             rows: the earlier row of each word.
             entities: int64[n], ascending.
         """
-        blocks = sorted_distinct(entities // DOC_BLOCK)
+        blocks = self.blocks(entities)
         if not len(blocks):
             return {term: self.earlier.stored(row) for term, row in rows.items()}
-        if len(blocks) > MAX_PATCHED * -(-self.lengths.shape[1] // DOC_BLOCK):
+        if not self.are_few(entities):
             return {}
         found: dict[int, StoredMaxima] = {}
         terms, at_once = list(rows), max(1, CELLS // (len(blocks) * DOC_BLOCK))

@@ -195,7 +195,47 @@ def test_a_word_that_nothing_has_changed_is_copied(new_folder, computed_anew, ta
     assert_law(path, FIELDS)
 
 
-def test_forms_stay_until_bounds_in_them_are_loose(new_folder, computed_anew):
+def longer(rng, texts, share):
+    """A share of the entities get more words in a field, and one a shorter text."""
+    new = list(texts)
+    for number in rng.choice(N, int(share * N), replace=False).tolist():
+        title, body, tags = texts[number]
+        new[number] = (title, [(f"{body[0][0] if body else ''} sea x{number}".strip(), "")], tags)
+    new[int(rng.integers(N))] = ([("fish", "")], [], [])
+    return new
+
+
+def test_maxima_of_longer_texts_stay_as_bounds(monkeypatch, new_folder, computed_anew):
+    monkeypatch.setattr(patched_block_max, "MAX_PATCHED", 0.02)
+    monkeypatch.setattr(earlier_block_max, "MAX_DRIFT", 0.5)
+    rng = np.random.default_rng(12)
+    texts = [entity(rng) for _ in range(N)]
+    path, loose, anew = built(new_folder(), texts), [], []
+    for _ in range(6):
+        computed_anew.clear()
+        new = longer(rng, texts, 0.02)
+        path, texts = merged(new_folder(), path, texts, new), new
+        anew.append(len(computed_anew))
+        assert_law(path, FIELDS)
+        assert_topk_is_exhaustive(path)
+        scratch = built(new_folder(), texts)
+        assert compare_builds(StoredText(scratch), StoredText(path)) is None
+        loose.append(ArrayReader(path, "1").header[earlier_block_max.LOOSE])
+        if loose[-1]:
+            levels = path / "1.peaks.levels"
+            content = levels.read_bytes()
+            levels.write_bytes(bytes(len(content)))
+            assert compare_builds(StoredText(scratch), StoredText(path)) is not None
+            levels.write_bytes(content)
+    n_terms = len(ArrayReader(path, "1").array("peaks.terms"))
+    # The words that come or go with the texts are computed anew, and all of them once too many blocks are loose.
+    assert {count == n_terms for count in anew} == {True, False}
+    assert [count == n_terms for count in anew] == [not blocks for blocks in loose]
+    assert loose[1] > loose[0] > 0
+
+
+def test_forms_stay_until_bounds_in_them_are_loose(monkeypatch, new_folder, computed_anew):
+    monkeypatch.setattr(earlier_block_max, "MAX_DRIFT", 0.005)
     rng = np.random.default_rng(6)
     texts = [entity(rng) for _ in range(N)]
     path = built(new_folder(), texts)

@@ -27,6 +27,7 @@ from hybridkg.text.index.postings import SegmentPostings
 from hybridkg.text.index.reader import EmbeddedTextIndex
 from hybridkg.text.index.topk import block_max_writer
 from hybridkg.text.index.topk.block_max_check import DEPENDS_ON_COMMITS
+from hybridkg.text.index.topk.earlier_block_max import LOOSE
 
 __all__ = ["folder"]
 
@@ -48,7 +49,7 @@ def _run(way: str, folder: Path, previous: Path, old: dict, new: dict, **limits)
 
 def _header(path: Path, name: str) -> dict:
     header = json.loads((path / name).read_text())
-    return {key: value for key, value in header.items() if key not in ("arrays", "peaks")}
+    return {key: value for key, value in header.items() if key not in ("arrays", "peaks", LOOSE)}
 
 
 def _answers(path: Path) -> list:
