@@ -9,7 +9,7 @@ as in the old one. tests/entities/test_dirty.py compares the full extractions of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -121,12 +121,14 @@ class _DirtySearch:
         self._known = known
         self._routing = FieldRouting(profile)
         self._most = max(limit, MAX_WALK)
+        self._by_predicate = _by_predicate(change.triples)
         self._retyped = {
             s: None
-            for s, p, o in change.triples
-            if p.value in profile.types and isinstance(o, NamedNode) and o.value in profile.entities
+            for iri in profile.types
+            for s, _, o in self._by_predicate.get(iri, ())
+            if isinstance(o, NamedNode) and o.value in profile.entities
         }
-        self._changed = self._gathered(change.triples)
+        self._changed = self._gathered(self._by_predicate)
         self._walked_field = profile.fields[0].name
         self._links: Counter[Term] = Counter()
 
@@ -140,14 +142,14 @@ class _DirtySearch:
         if not self._profile.entities:  # an entity of a class is in the graph
             yield self._add_appeared_or_gone, lambda: own
 
-    def _gathered(self, triples: Iterable[StatedTriple]) -> Gathering:
+    def _gathered(self, by_predicate: Mapping[str, Sequence[StatedTriple]]) -> Gathering:
         gathering = Gathering(self._profile, routing=self._routing)
-        adders: dict[NamedNode, Callable[[Term | None, Term | None], None]] = {}
-        for subject, predicate, end in triples:
-            add = adders.get(predicate)
-            if add is None:
-                add = adders[predicate] = gathering.adder(self._routing.route(predicate.value))
-            add(subject, end)
+        for iri, triples in by_predicate.items():
+            route = self._routing.route(iri)
+            if not route.is_empty():
+                add = gathering.adder(route)
+                for subject, _, end in triples:
+                    add(subject, end)
         return gathering
 
     def _add(self, terms: Iterable[Term]) -> None:
@@ -172,18 +174,19 @@ class _DirtySearch:
         for links in self._changed.links:
             self._add([nodes[token] for token in links])
         self._add(self._retyped)
-        changed = ((s, p.value) for s, p, _ in self._change.triples)
-        self._add({s: None for s, iri in changed if iri in STRUCTURAL_PREDICATES and isinstance(s, BlankNode)})
+        structural = (triple for iri in STRUCTURAL_PREDICATES for triple in self._by_predicate.get(iri, ()))
+        self._add({s: None for s, _, _ in structural if isinstance(s, BlankNode)})
         self._add(dict.fromkeys(self._change.documents))
 
     def _add_path_steps(self) -> None:
         """Adds the entities from which a longer path leads to the start of a changed step."""
         starts: dict[tuple[Path, ...], dict[Term, None]] = {}
         names: dict[tuple[Path, ...], str] = {}
-        for subject, predicate, end in self._change.triples:
-            for name, step in self._path_steps.get(predicate.value, ()):
-                starts.setdefault(step.before, {})[end if step.inverted else subject] = None
-                names.setdefault(step.before, name)
+        for iri, steps in self._path_steps.items():
+            for subject, _, end in self._by_predicate.get(iri, ()):
+                for name, step in steps:
+                    starts.setdefault(step.before, {})[end if step.inverted else subject] = None
+                    names.setdefault(step.before, name)
         for before, terms in starts.items():
             self._walked_field = names[before]
             self._add(starts_of(before, terms, self._triples, self._most))
@@ -215,8 +218,8 @@ class _DirtySearch:
         """The labels of nodes before and after the change."""
         now = list(self._triples.outgoing(nodes, self._profile.labels))
         added = frozenset(self._change.added)
-        after = self._gathered(now)
-        before = self._gathered([*(one for one in now if one not in added), *self._change.removed])
+        after = self._gathered(_by_predicate(now))
+        before = self._gathered(_by_predicate([*(one for one in now if one not in added), *self._change.removed]))
         return (
             {node: before.names_of(str(node)) for node in nodes},
             {node: after.names_of(str(node)) for node in nodes},
@@ -286,6 +289,13 @@ def _differ(field: Field, before: Iterable[Value], after: Iterable[Value]) -> bo
     """Whether a field shows different labels of a node."""
     one, other = ({value for value in values if field.accepts(value[1])} for values in (before, after))
     return one != other
+
+
+def _by_predicate(triples: Iterable[StatedTriple]) -> dict[str, list[StatedTriple]]:
+    found: dict[str, list[StatedTriple]] = {}
+    for triple in triples:
+        found.setdefault(triple[1].value, []).append(triple)
+    return found
 
 
 def _nodes_of(triples: Iterable[StatedTriple]) -> dict[Node, None]:

@@ -46,6 +46,9 @@ MAX_NODES = 2**32 - 1
 NODES_AT_ONCE = 1_000_000
 """Nodes of which `ending_in` compares an end at once: 32 MB."""
 
+MAX_REMEMBERED = 100_000
+"""Nodes of a look-up that is remembered, about 150 bytes each."""
+
 REBUILD = "build the index again: hybridkg index KB"
 
 
@@ -54,6 +57,7 @@ class NodeTable:
 
     def __init__(self, text: bytes | mmap.mmap, offsets: memoryview, hashes: memoryview, hash_ids: memoryview):
         self._text, self._offsets, self._hashes, self._hash_ids = text, offsets, hashes, hash_ids
+        self._last: tuple[list[Node], NDArray[np.int64]] = [], np.zeros(0, np.int64)
 
     @staticmethod
     def write(folder: Path, nodes: Iterable[Node]) -> int:
@@ -190,7 +194,12 @@ class NodeTable:
         return None
 
     def find_many(self, nodes: Sequence[Node]) -> NDArray[np.int64]:
-        """int64[len(nodes)]: the id of each node, -1 for none."""
+        """int64[len(nodes)]: the id of each node, -1 for none. A commit looks the same nodes up several times, so those
+        of the last call are remembered.
+        """
+        last, ids = self._last
+        if len(nodes) == len(last) and last == nodes:
+            return ids.copy()
         keys = [_key(node) for node in nodes]
         result = np.full(len(keys), -1, np.int64)
         if not keys or not len(self):
@@ -206,6 +215,8 @@ class NodeTable:
                 result[i] = id
             else:  # two nodes with the same 64-bit hash
                 result[i] = -1 if (other := self.find(nodes[i])) is None else other
+        if len(nodes) <= MAX_REMEMBERED:
+            self._last = list(nodes), result.copy()
         return result
 
     def ending_in(self, name: str, most: int) -> list[Node]:

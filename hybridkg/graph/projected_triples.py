@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -23,9 +23,9 @@ MAX_HELD = 100_000
 """Terms whose ids are kept from lookup to lookup."""
 
 
-def projected_triples(columns: ProjectionColumns) -> ProjectedTriples | None:
-    """Lookups in a projection; None where it lacks triples of the graph, or has many predicates."""
-    return None if columns.omitted or len(columns.predicates) > MAX_PREDICATES else ProjectedTriples(columns)
+def projected_triples(columns: ProjectionColumns, ids: Mapping[Node, int] | None = None) -> ProjectedTriples | None:
+    """Lookups in a projection, with the `ids` that are known; None where it lacks triples or has many predicates."""
+    return None if columns.omitted or len(columns.predicates) > MAX_PREDICATES else ProjectedTriples(columns, ids)
 
 
 class ProjectedTriples(TripleLookups):
@@ -33,6 +33,7 @@ class ProjectedTriples(TripleLookups):
 
     Args:
         columns: none of whose predicates is omitted.
+        ids: of some nodes of the projection.
 
     >>> from hybridkg.graph.build.reference_builder import columns_of
     >>> from hybridkg.rdf.terms import Triple
@@ -41,10 +42,10 @@ class ProjectedTriples(TripleLookups):
     ['<e:b>']
     """
 
-    def __init__(self, columns: ProjectionColumns):
+    def __init__(self, columns: ProjectionColumns, ids: Mapping[Node, int] | None = None):
         self._terms = columns.terms
         self._predicates = {iri: (NamedNode(iri), predicate) for iri, predicate in columns.predicates.items()}
-        self._ids: dict[Term, int] = {}
+        self._ids: dict[Term, int] = dict((ids or {}).items())
 
     def outgoing(
         self, terms: Iterable[Term], only: Sequence[str] | None = None, without: Sequence[str] = ()

@@ -7,11 +7,12 @@ subjects whose triples have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.graph.columns import ProjectionColumns
 from hybridkg.graph.statistics.catalog import Others, Statistics
@@ -19,8 +20,10 @@ from hybridkg.graph.statistics.characteristic_sets import CharacteristicSet, Cha
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, Node
 
-MAX_SUBJECTS = 1_000
-"""Changed subjects above which a count of all characteristic sets takes no longer."""
+MAX_CELLS = 1 << 22
+"""Changed subjects times predicates above which all characteristic sets are counted; 16 bytes each."""
+
+I64 = NDArray[np.int64]
 
 Degrees = dict[str, int]
 """Triples of one subject, by predicate."""
@@ -60,41 +63,62 @@ class EarlierStatistics:
             most_sets: maximum number of listed sets.
             most_members: maximum total number of their predicates.
         """
-        earlier = self.statistics.sets
-        if earlier.others or earlier.merged or len(self.changed) > MAX_SUBJECTS:
+        earlier, names = self.statistics.sets, sorted({*columns.predicates, *self._predicates})
+        if earlier.others or earlier.merged or len(self.changed) * len(names) > MAX_CELLS:
             return None
         subjects: dict[frozenset[str], int] = {}
         triples: dict[frozenset[str], Degrees] = {}
         for one in earlier.sets:
             own = {earlier.predicates[place]: n for place, n in one.triples.items()}
             subjects[frozenset(own)], triples[frozenset(own)] = one.subjects, own
-        for before, after in self._degrees(columns):
-            for degrees, sign in ((before, -1), (after, 1)):
-                key = frozenset(degrees)
-                if key:
-                    subjects[key] = subjects.get(key, 0) + sign
-                    held = triples.setdefault(key, {})
-                    for iri, n in degrees.items():
-                        held[iri] = held.get(iri, 0) + sign * n
+        after = self._degrees(columns, names)
+        for degrees, sign in ((after - self._differences(names), -1), (after, 1)):
+            for places, count, sums in _by_set(degrees):
+                key = frozenset(names[place] for place in places)
+                subjects[key] = subjects.get(key, 0) + sign * count
+                held = triples.setdefault(key, {})
+                for place, n in zip(places, sums, strict=True):
+                    held[names[place]] = held.get(names[place], 0) + sign * n
         return _assembled({key: (n, triples[key]) for key, n in subjects.items() if n}, most_sets, most_members)
 
-    def _degrees(self, columns: ProjectionColumns) -> Iterator[tuple[Degrees, Degrees]]:
-        """The triples of each changed subject by predicate, before and after."""
-        after: list[Degrees] = [{} for _ in self.changed]
+    def _degrees(self, columns: ProjectionColumns, names: Sequence[str]) -> I64:
+        """int64[changed subjects, names]: the triples of each with each predicate, now."""
+        degrees = np.zeros((len(self.changed), len(names)), np.int64)
         ids = columns.terms.find([*self.changed])
-        for iri, predicate in columns.predicates.items():
+        for column, iri in enumerate(names):
+            predicate = columns.predicates.get(iri)
+            if predicate is None or not len(predicate.forward.keys):
+                continue
             keys, offsets = predicate.forward.keys, predicate.forward.offsets
-            places = np.searchsorted(keys, ids.astype(keys.dtype))
-            known = (ids >= 0) & (places < len(keys))
-            known[known] = keys[places[known]] == ids[known]
-            for i in np.flatnonzero(known).tolist():
-                place = int(places[i])
-                after[i][iri] = int(offsets[place + 1]) - int(offsets[place])
-        for own, change in zip(after, self.changed.values(), strict=True):
-            before = dict(own)
-            for iri, n in change.items():
-                before[iri] = before.get(iri, 0) - n
-            yield {iri: n for iri, n in before.items() if n}, own
+            places = np.minimum(np.searchsorted(keys, ids.astype(keys.dtype)), len(keys) - 1)
+            rows = np.flatnonzero((ids >= 0) & (keys[places] == ids))
+            own = places[rows]
+            degrees[rows, column] = offsets[own + 1].astype(np.int64) - offsets[own].astype(np.int64)
+        return degrees
+
+    def _differences(self, names: Sequence[str]) -> I64:
+        """int64[changed subjects, names]: their triples now less those of before."""
+        differences = np.zeros((len(self.changed), len(names)), np.int64)
+        column_of = {iri: column for column, iri in enumerate(names)}
+        for row, degrees in enumerate(self.changed.values()):
+            for iri, n in degrees.items():
+                differences[row, column_of[iri]] = n
+        return differences
+
+
+def _by_set(degrees: I64) -> Iterator[tuple[list[int], int, list[int]]]:
+    """For each set of columns in which rows are not 0: (the columns, the number of its rows, the sum of each column);
+    without rows that are 0 everywhere.
+    """
+    bits = np.packbits(degrees > 0, axis=1)
+    if not bits.size:
+        return
+    sets, set_of = np.unique(bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1), return_inverse=True)
+    ordered = degrees[np.argsort(set_of, kind="stable")]
+    for own in np.split(ordered, np.cumsum(np.bincount(set_of, minlength=len(sets)))[:-1]):
+        places = np.flatnonzero(own[0])
+        if len(places):
+            yield places.tolist(), len(own), own[:, places].sum(axis=0).tolist()
 
 
 def _assembled(

@@ -103,9 +103,10 @@ class IndexFollower:
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
             flushed = beside.submit(self.graph.flush)
             source = self._source_of_texts(change)
-            states = self._states(source)
             earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys(subject for subject, _, _ in source.triples))
-            dirty, filtered = self._dirty(source, states, {node for node, id in earlier_ids.items() if id >= 0})
+            known = {node: id for node, id in earlier_ids.items() if id >= 0}
+            states = self._states(source, known)
+            dirty, filtered = self._dirty(source, states, known)
             earlier_ids |= _ids_by_node(self.live.nodes, [n for n in (*dirty, *filtered) if n not in earlier_ids])
             projected = None
             if self.live.nodes is not None and self._keeps_entities(change, map(earlier_ids.__getitem__, dirty)):
@@ -258,10 +259,12 @@ class IndexFollower:
         self.progress.done(len(nodes))
         return before, after
 
-    def _states(self, change: SourceChange) -> TwoStates:
-        """The graph before and after the change: read from the earlier projection where that has all of it."""
+    def _states(self, change: SourceChange, known: Mapping[Node, int]) -> TwoStates:
+        """The graph before and after the change: read from the earlier projection where that has all of it. Entities
+        that are `known` have the ids of the earlier node table there.
+        """
         assert self.live.projection is not None
-        before = projected_triples(self.live.projection)
+        before = projected_triples(self.live.projection, known)
         if before is not None:
             return TwoStates.from_before(before, change.added, change.removed)
         store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
