@@ -37,6 +37,7 @@ from hybridkg.planner.planner_context import PlannerContext
 from hybridkg.query import ast
 from hybridkg.rdf.known_prefixes import KnownPrefixes, known_prefixes, why_not_kept
 from hybridkg.rdf.terms import NamedNode, Node, Quad, Triple
+from hybridkg.storage.durable import entries_below
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
 from hybridkg.store.generations.manifest import TEXT_FILES
@@ -169,7 +170,7 @@ class Snapshot:
                 e.message,
             )
             return None, {"state": f"not used: {e.message}; hybridkg index builds it again"}
-        size = sum(file.stat().st_size for file in folder.iterdir())
+        size = sum(file.stat().st_size for file in entries_below(folder))
         literals = columns.terms.n_terms - columns.terms.n_nodes - len(columns.terms.gone)
         counts = {"triples": header["triples"], "nodes": header["n_nodes"]}
         return columns, {**counts, "literals": literals, "bytes": size, "state": "ready"}

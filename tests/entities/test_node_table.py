@@ -79,6 +79,26 @@ def test_nodes_with_the_same_hash_are_told_apart(tmp_path, monkeypatch):
     assert [-1 if table.find(n) is None else table.find(n) for n in nodes] == want
 
 
+def test_a_repeated_look_up_is_answered_like_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_module, "MAX_REMEMBERED", 3)
+    nodes = [NamedNode(f"a:{i}") for i in range(6)]
+    table = written(tmp_path, nodes[:4])
+    asked = [nodes[2], nodes[5], nodes[0]]
+    first = table.find_many(asked)
+    monkeypatch.setattr(table_module, "_key", None)  # nothing is looked up again
+    assert table.find_many([NamedNode(node.value) for node in asked]).tolist() == [2, -1, 0]
+    first[:] = 7
+    assert table.find_many(asked).tolist() == [2, -1, 0]
+    monkeypatch.undo()
+    monkeypatch.setattr(table_module, "MAX_REMEMBERED", 3)
+    assert table.find_many(asked[:2]).tolist() == [2, -1]
+    assert table.find_many(nodes).tolist() == [0, 1, 2, 3, -1, -1]
+    monkeypatch.setattr(table_module, "_key", None)
+    assert table.find_many(asked[:2]).tolist() == [2, -1]
+    with pytest.raises(TypeError):  # six nodes are too many to be remembered
+        table.find_many(nodes)
+
+
 def test_a_blank_node_is_not_the_iri_of_the_same_text(tmp_path):
     table = written(tmp_path, [BlankNode("a"), NamedNode("a:a")])
     assert table.find(BlankNode("a")) == 0

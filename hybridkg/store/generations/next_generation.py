@@ -6,6 +6,7 @@ A crash before the last step leaves the old state; the next writer removes the u
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,7 @@ from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.storage.checksums import as_text, checksum_of
-from hybridkg.storage.durable import files_below, fsync_file, fsync_folder, link_tree, write_durably
+from hybridkg.storage.durable import entries_below, fsync_file, fsync_folder, link_tree, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.kept_tables import KeptTables
@@ -184,23 +185,24 @@ class Building:
     def _seal(self) -> dict[str, FileEntry]:
         """Checksums and fsyncs every file, except those shared with the live generation."""
         old, entries, new = self.previous.manifest.files, {}, {}
-        folders = {self.path}
-        for path in files_below(self.path):
-            name = path.relative_to(self.path).as_posix()
-            folder = path.parent
+        folders = {os.fspath(self.path)}
+        below, earlier = len(os.fspath(self.path)) + 1, os.fspath(self.previous.path)
+        for file in entries_below(self.path):
+            name = file.path[below:].replace(os.sep, "/")
+            folder = os.path.dirname(file.path)  # noqa: PTH120 - runs for each file
             while folder not in folders:
                 folders.add(folder)
-                folder = folder.parent
+                folder = os.path.dirname(folder)  # noqa: PTH120
             if name == READERS:
                 continue
             previous = old.get(name)
-            if previous is not None and _same_file(path, self.previous.path / name):
+            if previous is not None and _is_same(file, f"{earlier}/{name}"):
                 entries[name] = previous
             else:
-                new[name] = path
+                new[name] = self.path / name
         with ThreadPoolExecutor(SYNC_THREADS, "hybridkg-sync") as pool:
             entries.update(zip(new, pool.map(_sealed, new.values()), strict=True))
-            list(pool.map(fsync_folder, sorted(folders)))
+            list(pool.map(fsync_folder, map(Path, sorted(folders))))
         return dict(sorted(entries.items()))
 
 
@@ -210,9 +212,11 @@ def _sealed(path: Path) -> FileEntry:
     return FileEntry(path.stat().st_size, as_text(checksum_of(path)))
 
 
-def _same_file(path: Path, other: Path) -> bool:
+def _is_same(file: os.DirEntry[str], other: str) -> bool:
+    """Whether a file is a hard link of the one at another place."""
+    own = file.stat()
     try:
-        return path.samefile(other)
+        return own.st_nlink > 1 and os.path.samestat(own, os.stat(other))  # noqa: PTH116 - runs for each file
     except OSError:
         return False
 

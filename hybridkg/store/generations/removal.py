@@ -10,7 +10,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from hybridkg.storage.durable import files_below
+from hybridkg.storage.durable import entries_below
 
 MIN_BESIDE = 1 << 23
 """Bytes of files of its own from which a folder is deleted in a thread; fewer take a millisecond."""
@@ -49,7 +49,7 @@ def await_removals(below: Path) -> None:
 def _own_bytes(folder: Path) -> int:
     """Bytes of the files below a folder that no other folder has."""
     try:
-        stats = [path.stat() for path in files_below(folder)]
+        stats = [entry.stat() for entry in entries_below(folder)]
     except OSError:
         return 0
     return sum(stat.st_size for stat in stats if stat.st_nlink == 1)

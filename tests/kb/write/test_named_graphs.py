@@ -74,3 +74,14 @@ def test_a_union_of_all_graphs_hides_nothing(kb, tmp_path):
     settings.write_text('default_graph = "union"\n', encoding="utf-8")
     with KnowledgeBase.open(tmp_path / "g.kb") as union:
         assert not noted(union.update("INSERT DATA { GRAPH <x:g> { <x:b> <x:p> 1, 2 } }"))
+
+
+def test_many_triples_of_insert_data_enter_their_graphs(kb):
+    lines = [f'<x:s{i}> <x:p> "{i}"@EN .' for i in range(300)]
+    data = f"{{ {' '.join(lines[:150])} GRAPH <x:g> {{ {' '.join(lines[140:])} }} {lines[7]} }}"
+    assert kb.update(f"INSERT DATA {data}").added == 310
+    found = "SELECT ?s {{ {} FILTER(LCASE(LANG(?o)) = 'en') }}"
+    assert len(kb.query(found.format("?s <x:p> ?o"))) == 150
+    assert len(kb.query(found.format("GRAPH <x:g> { ?s <x:p> ?o }"))) == 160
+    assert kb.update(f"INSERT DATA {data}").added == 0
+    assert kb.update(f"DELETE DATA {data}").removed == 310
