@@ -8,10 +8,10 @@ named graph by a file, three that query, one of them in a knowledge base of its 
 checks. Beside it, a process updates and waits for its turn, and another one opens the knowledge base, queries, and
 closes it. Every change replaces what is there, so the size stays.
 
-Each minute has the memory and the open files of the process, the disk, and the latencies of queries and commits. The
-first minute warms up. Of the others, the median of the last third is compared with that of the first third: `flat`
-says whether it stays below LIMITS. Latencies depend on what else the machine does, so each minute also has the time of
-a fixed piece of work in another process, and the limits of latencies grow with it.
+Each minute has the least memory, open files and disk that were taken at any of its moments, and the latencies of
+queries and commits. The first minute warms up. Of the others, the median of the last third is compared with that of the
+first third: `flat` says whether it stays below LIMITS. Latencies depend on what else the machine does, so each minute
+also has the time of a fixed piece of work in another process, and the limits of latencies grow with it.
 
 At the end no acknowledged change may be missing, `check(full=True)` must find nothing, and the indexes must be those of
 a build from scratch.
@@ -58,6 +58,9 @@ WAIT = 120.0
 
 PAUSE = {"update": 0.2, "documents": 0.5, "replace": 5.0, "query": 0.05, "check": 20.0, "process": 2.0}
 """Seconds between two actions of a thread or a process."""
+
+MOMENTS = 2.0
+"""Seconds between two looks at what the process and the knowledge base take."""
 
 FULL_CHECK_EVERY = 5
 
@@ -177,8 +180,8 @@ class Latencies:
         return found
 
 
-def sample(folder: Path, latencies: dict[str, list[float]]) -> dict[str, float]:
-    """The figures of this minute."""
+def counted(folder: Path) -> dict[str, float]:
+    """What this process and the knowledge base take at this moment."""
     status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
     blocks: dict[int, int] = {}
     for parent, folders, files in os.walk(folder):  # which goes on where a writer removes a folder meanwhile
@@ -186,9 +189,7 @@ def sample(folder: Path, latencies: dict[str, list[float]]) -> dict[str, float]:
             with suppress(OSError):
                 about = os.lstat(f"{parent}/{name}")
                 blocks[about.st_ino] = 512 * about.st_blocks
-    yardstick = subprocess.run([sys.executable, "-c", YARDSTICK], check=True, capture_output=True, text=True).stdout
-    figures: dict[str, float] = {
-        "yardstick_ms": round(1e3 * float(yardstick), 2),
+    return {
         "resident_mb": round(int(status["VmRSS"].split()[0]) / 1024, 1),
         "anonymous_mb": round(int(status["RssAnon"].split()[0]) / 1024, 1),
         "open_files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - entries may go while they are listed
@@ -196,6 +197,17 @@ def sample(folder: Path, latencies: dict[str, list[float]]) -> dict[str, float]:
         "disk_mb": round(sum(blocks.values()) / 1e6, 2),
         "files": len(blocks),
     }
+
+
+def sample(moments: Sequence[dict[str, float]], latencies: dict[str, list[float]]) -> dict[str, float]:
+    """The figures of a minute: the least that was taken at its moments, and its latencies.
+
+    A generation lives as long as a query reads it, so at one moment there are up to twice as many files as at another.
+    What grows is what is never released.
+    """
+    yardstick = subprocess.run([sys.executable, "-c", YARDSTICK], check=True, capture_output=True, text=True).stdout
+    figures = {"yardstick_ms": round(1e3 * float(yardstick), 2)}
+    figures |= {name: min(moment[name] for moment in moments) for name in moments[0]}
     for kind, times in sorted(latencies.items()):
         figures[f"{kind}_count"] = len(times)
         figures[f"{kind}_p50_ms"] = round(statistics.median(times), 2)
@@ -365,8 +377,11 @@ def run(folder: Path, minutes: float, seed: int) -> dict[str, Any]:
     begin = time.monotonic()
     try:
         while (left := begin + 60 * minutes - time.monotonic()) > 1:
-            time.sleep(min(60, left))
-            samples.append(sample(folder / "kb", soak.latencies.taken()))
+            moments, end = list[dict[str, float]](), time.monotonic() + min(60, left)
+            while not moments or time.monotonic() < end:
+                time.sleep(min(MOMENTS, max(0.1, end - time.monotonic())))
+                moments.append(counted(folder / "kb"))
+            samples.append(sample(moments, soak.latencies.taken()))
             print(len(samples), json.dumps(samples[-1]), flush=True)
     finally:
         soak.stop()
