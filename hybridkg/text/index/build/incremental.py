@@ -211,9 +211,9 @@ class _Lists:
     gone: list[I64] = field(default_factory=list)
     """Numbers of the earlier terms that lost their last posting, chunk by chunk."""
     same: list[I64] = field(default_factory=list)
-    """The earlier number of each next term that has the postings of before, -1 for the others, chunk by chunk."""
+    """The earlier number of each next term with the entities and tf of before, -1 for the others, chunk by chunk."""
     rescored: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Earlier terms that have the postings of before, some of them in fields that have another length now."""
+    """Earlier terms with the entities and tf of before, some of them in fields that have another length now."""
 
     def __post_init__(self) -> None:
         # Where a term stands among the earlier ones, whether it is one of them, and whether an added one is not.

@@ -49,7 +49,8 @@ class EarlierSegment:
     Args:
         reader: its arrays.
         n_terms: number of its terms.
-        same: int64[next terms], the earlier number of each term that has the postings of before; -1 for the others.
+        same: int64[next terms], the earlier number of each term that has the entities and tf of before in each field; -1
+            for the others.
         same_scores: the same for terms whose postings are in fields of the length of before as well.
         ids_stay: whether every entity that stays has the id of before, and none has come or gone.
         changed: int64[n], ascending, the entities with other values in a field, where ids stay.
@@ -107,8 +108,11 @@ def write_block_maxima(
     if terms and earlier is not None and earlier.ids_stay:
         kept = EarlierBlockMaxima.of(earlier.reader, forms)
     if kept is not None and earlier is not None:
-        forms = kept.forms
         known, loose = _patched(kept, earlier, terms, TermDictionary(reader), lists, lengths)
+        if known:
+            forms = kept.forms
+        else:
+            kept, loose = None, 0
     found = list(_all_maxima(terms, known, lists, lengths, text_lengths, forms))
     source = None if kept is None else kept.reader
     columns = "<u8", words_of(-(-n_nodes // DOC_BLOCK))
@@ -154,11 +158,11 @@ def _patched(
     if not patched.are_few(changed):
         loose = kept.loose + len(patched.blocks(changed))
         if loose > MAX_LOOSE * patched.n_blocks:
-            return {}, 0
+            return {}, loose
         shorter = (own < previous).any(axis=0) | (text < previous_text)
         same = {term: row for term, row in rows.items() if earlier.same[term] >= 0}
         found = patched.of(same, changed[shorter])
-        return found, loose if found else 0
+        return found, loose
     of_changed = {term: row for term, row in rows.items() if earlier.same_scores[term] < 0}
     others = {term: row for term, row in rows.items() if term not in of_changed}
     found = patched.of(of_changed, changed)
