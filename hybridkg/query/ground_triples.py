@@ -30,6 +30,9 @@ PLAIN = re.compile(_triple("("))
 _RUN = re.compile(f"(?>(?:{_triple('(?:')})+)")
 """As many plain triples as follow one another."""
 
+_MARKS = re.compile(r"\"[^\"]*+\"(@|\^\^|)")
+"""What follows the strings of plain triples, whose IRIs have no quotation marks."""
+
 MIN_GROUND = 100
 """Adjacent triples of INSERT DATA from which they are read without syntax nodes."""
 
@@ -43,7 +46,7 @@ class GroundTriples:
 
     Args:
         quads: in the order of the text, in the default graph.
-        tokens: their number in the text, or a few more.
+        tokens: their number in the text.
         last: behind the last term.
         end: behind the last dot.
     """
@@ -70,7 +73,8 @@ def read_ground_triples(text: str, position: int, most: int) -> GroundTriples | 
     quads = quads_of_turtle(run)
     if quads is None or len(quads) < MIN_GROUND:
         return None
-    tokens = 4 * len(quads) + run.count('"@') + 2 * run.count('"^^')
+    marks = _MARKS.findall(run)
+    tokens = 4 * len(quads) + marks.count("@") + 2 * marks.count("^^")
     if tokens > most:
         return None
     return GroundTriples(tuple(quads), tokens, position + len(run[:-1].rstrip(_SPACES)), found.end())

@@ -43,7 +43,8 @@ _EXPLAIN: dict[str, list[str]] = {"": [], "plan": ["EXPLAIN"], "analyze": ["EXPL
 
 
 def write_update(update: ast.Update, *, prefixes: Mapping[str, str] | None = None) -> str:
-    """The canonical text of an update: `parse_update(write_update(u)) == u`. Arguments and errors are those of `write`.
+    """The canonical text of an update: `parse_update(write_update(u)) == u`, but for which triples of INSERT DATA are
+    `ground`. Arguments and errors are those of `write`.
 
     >>> write_update(ast.Update((ast.CreateGraph(ast.Iri("http://e/g")), ast.ClearGraphs("ALL", drop=True))))
     'CREATE GRAPH <http://e/g> ;\\nDROP ALL'

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError
+from hybridkg.interfaces.meter import Meter
 from hybridkg.kb.write.updating import checked_update
 from hybridkg.query import ast, ground_triples, parser
 from hybridkg.query.constants import term_of_constant
@@ -110,11 +112,19 @@ def test_an_update_is_written_with_its_ground_triples():
     assert parser.parse_update(write_update(update)) == update
 
 
-@pytest.mark.parametrize("most", range(395, 412))
-def test_the_limit_of_tokens_counts_them(monkeypatch, most):
-    monkeypatch.setattr(parser, "MAX_TOKENS", most)
-    text = "INSERT DATA { " + "<e:a> <e:b> <e:c> . " * 100 + "}"
-    monkeypatch.setattr(ground_triples, "MIN_GROUND", 10)
+@pytest.mark.parametrize("most", range(595, 612))
+@pytest.mark.parametrize(("literal", "extra"), [('"@x"', 0), ('"^^"', 0), ('"x"@en', 100), ('"@"^^<e:d>', 200)])
+def test_the_limit_of_tokens_counts_them(monkeypatch, most, literal, extra):
+    monkeypatch.setattr(parser, "MAX_TOKENS", most + extra)
+    text = "INSERT DATA { " + f"<e:a> <e:b> {literal} . " * 100 + "<e:a> <e:b> 1 . " * 50 + "}"
     read = outcome(text, 10)
     assert read == outcome(text, 1_000_000)
-    assert ("words and signs" in str(read)) == (most < 404)
+    assert ("words and signs" in str(read)) == (most < 604)
+
+
+def test_the_time_limit_is_checked_among_them(monkeypatch, tmp_path):
+    checks, check = [], Meter.check
+    monkeypatch.setattr(Meter, "check", lambda self: (checks.append(None), check(self))[1])
+    with KnowledgeBase.create(tmp_path / "g.kb") as kb:
+        assert kb.update(request(5_000), index=False).added == 5_000
+    assert len(checks) >= 5

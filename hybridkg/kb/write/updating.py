@@ -210,11 +210,11 @@ class UpdateRun:
                 quad = _quad(subject, predicate, self._ground(one.object, iris), graph)
                 if quad is not None:
                     yield quad
-            if template.graph is None:
-                yield from template.ground
-            else:
-                named = cast(GraphName, graph)
-                yield from (Quad(one.subject, one.predicate, one.object, named) for one in template.ground)
+            for number, quad in enumerate(template.ground):
+                if number % CHECKED_EVERY == 0:
+                    self._meter.check()
+                own = quad.subject, quad.predicate, quad.object
+                yield quad if template.graph is None else Quad(*own, cast(GraphName, graph))
 
     def _ground(self, term: ast.Syntax, iris: dict[str, NamedNode]) -> Term | None:
         """The term of DATA; `iris` are those before."""
