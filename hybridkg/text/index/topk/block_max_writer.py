@@ -49,7 +49,7 @@ class EarlierSegment:
     Args:
         reader: its arrays.
         n_terms: number of its terms.
-        same: int64[next terms], the earlier number of each term that has the entities and tf of before in all fields, or -1
+        same: int64[next terms], the earlier number of each term with the entities and tf of before, or -1
         same_scores: the same for terms whose postings are in fields of the length of before as well.
         ids_stay: whether every entity that stays has the id of before, and none has come or gone.
         changed: int64[n], ascending, the entities with other values in a field, where ids stay.
