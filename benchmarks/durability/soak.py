@@ -379,7 +379,7 @@ def run(folder: Path, minutes: float, seed: int) -> dict[str, Any]:
         while (left := begin + 60 * minutes - time.monotonic()) > 1:
             moments, end = list[dict[str, float]](), time.monotonic() + min(60, left)
             while not moments or time.monotonic() < end:
-                time.sleep(min(MOMENTS, max(0.1, end - time.monotonic())))
+                time.sleep(MOMENTS)
                 moments.append(counted(folder / "kb"))
             samples.append(sample(moments, soak.latencies.taken()))
             print(len(samples), json.dumps(samples[-1]), flush=True)

@@ -126,18 +126,12 @@ class _Change:
     @cached_property
     def by_subject(self) -> dict[Term, list[StatedTriple]]:
         """New triples by their subject."""
-        found: dict[Term, list[StatedTriple]] = {}
-        for triple in self.new:
-            found.setdefault(triple[0], []).append(triple)
-        return found
+        return _grouped(self.new, 0)
 
     @cached_property
     def by_object(self) -> dict[Term, list[StatedTriple]]:
         """New triples by their object."""
-        found: dict[Term, list[StatedTriple]] = {}
-        for triple in self.new:
-            found.setdefault(triple[2], []).append(triple)
-        return found
+        return _grouped(self.new, 2)
 
     @cached_property
     def predicates(self) -> dict[Term, set[str]]:
@@ -214,6 +208,14 @@ class ChangedTriples(TripleLookups):
 
     def _has_staying(self, triples: Iterable[StatedTriple]) -> bool:
         return any(triple not in self._change.gone for triple in triples)
+
+
+def _grouped(triples: Iterable[StatedTriple], place: int) -> dict[Term, list[StatedTriple]]:
+    """Triples by the term at a place."""
+    found: dict[Term, list[StatedTriple]] = {}
+    for triple in triples:
+        found.setdefault(triple[place], []).append(triple)
+    return found
 
 
 def _predicates(*changes: Iterable[StatedTriple]) -> frozenset[str]:
