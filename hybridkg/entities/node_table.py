@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import mmap
-import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -29,6 +28,7 @@ from hybridkg.rdf.gather import gathered
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node
 from hybridkg.storage.array_edit import ArrayEdit, edit_of_sorted
 from hybridkg.storage.durable import storage_error
+from hybridkg.storage.mapped_files import map_file
 
 Ids = NDArray[np.uint32]
 
@@ -292,10 +292,7 @@ def _hash_bytes(key: bytes) -> bytes:
 def _mapped(path: Path) -> bytes | mmap.mmap:
     """Content of a file, memory-mapped; an empty file cannot be mapped."""
     try:
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return map_file(path)
     except OSError as e:
         if e.errno in (errno.EMFILE, errno.ENFILE):
             raise storage_error(e, f"opening {str(path)!r}") from e

@@ -15,7 +15,9 @@ MAX_LITERALS = 0.25
 """Distinct literals a quad, above which the store is asked: a look-up takes 8 us there, and 20 us in a projection."""
 
 
-def candidate_quads(columns: ProjectionColumns, quads: Sequence[Quad], *, union_default_graph: bool) -> Sequence[Quad]:
+def candidate_quads(
+    columns: ProjectionColumns, quads: Sequence[Quad], *, union_default_graph: bool, literals: int = 0
+) -> Sequence[Quad]:
     """Those of some quads that a graph may have, in their order: all but those whose triple its projection lacks.
 
     Where most literals differ, quads are candidates without a look, which would take longer than asking the store.
@@ -24,6 +26,7 @@ def candidate_quads(columns: ProjectionColumns, quads: Sequence[Quad], *, union_
         columns: the projection of the graph.
         quads: with literals in the store's form.
         union_default_graph: whether the projection has the triples of all graphs, or of the default graph only.
+        literals: distinct literals of a predicate that are always looked up.
 
     >>> from hybridkg.graph.build.reference_builder import columns_of
     >>> from hybridkg.rdf.terms import Triple
@@ -39,11 +42,13 @@ def candidate_quads(columns: ProjectionColumns, quads: Sequence[Quad], *, union_
     is_absent = np.zeros(len(quads), bool)
     for predicate, places in by_predicate.items():
         if predicate.value not in columns.omitted:
-            is_absent[np.array(places)] = _are_absent(columns, predicate, [quads[place] for place in places])
+            is_absent[np.array(places)] = _are_absent(columns, predicate, [quads[place] for place in places], literals)
     return [quads[place] for place in np.flatnonzero(~is_absent).tolist()]
 
 
-def _are_absent(columns: ProjectionColumns, predicate: NamedNode, quads: Sequence[Quad]) -> NDArray[np.bool_]:
+def _are_absent(
+    columns: ProjectionColumns, predicate: NamedNode, quads: Sequence[Quad], most_literals: int
+) -> NDArray[np.bool_]:
     """bool[n]: whether the projection lacks the triple of each quad; all quads have one predicate."""
     own = columns.predicates.get(predicate.value)
     if own is None:
@@ -51,7 +56,7 @@ def _are_absent(columns: ProjectionColumns, predicate: NamedNode, quads: Sequenc
     targets: list[Term] = [quad.object for quad in quads]
     distinct = dict.fromkeys(targets)
     literals = sum(not isinstance(term, NamedNode | BlankNode) for term in distinct)
-    if literals > MAX_LITERALS * len(quads):
+    if literals > max(MAX_LITERALS * len(quads), most_literals):
         return np.zeros(len(quads), bool)
     ids = dict(zip(distinct, columns.terms.find([*distinct]).tolist(), strict=True))
     objects = np.fromiter(map(ids.__getitem__, targets), np.int64, len(quads))

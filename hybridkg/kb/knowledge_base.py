@@ -16,6 +16,7 @@ from hybridkg.errors import COMMITTED, LoadError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.kb.care import Care
 from hybridkg.kb.parsed_query import Parameters
+from hybridkg.kb.snapshot import open_snapshot
 from hybridkg.kb.temporary import make_in_temporary_folder
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.place import checked_path
@@ -473,7 +474,7 @@ class KnowledgeBase(Care):
         from hybridkg.kb.write.after_index import after_index, remove_earlier
 
         try:
-            self.refresh()
+            self._switch_to(*open_snapshot(self._folder, written=True))
             remove_earlier(self._folder)
             if indexed:
                 after_index(self._folder, self._snapshot, progress)

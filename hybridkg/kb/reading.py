@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hybridkg.config.settings import Config
-from hybridkg.errors import HybridkgError, QuerySyntaxError, UserError
+from hybridkg.errors import HybridkgError, IndexCorruptError, QuerySyntaxError, UserError
 from hybridkg.interfaces.progress import SILENT
 from hybridkg.kb import describe
 from hybridkg.kb.background_check import BackgroundCheck
@@ -124,7 +124,9 @@ class ReadableKnowledgeBase:
         Raises:
             IndexCorruptError: the text index of the newest one cannot be read; the state before stays, if there is one.
         """
-        state, damage = open_snapshot(self._folder)
+        self._switch_to(*open_snapshot(self._folder))
+
+    def _switch_to(self, state: Snapshot | None, damage: IndexCorruptError | None) -> None:
         if damage is not None and self._state is not None:
             raise damage
         self._state, self._damage, self._session = state, damage, None

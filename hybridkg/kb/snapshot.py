@@ -41,7 +41,7 @@ from hybridkg.storage.durable import entries_below
 from hybridkg.store.generations.folder import Folder
 from hybridkg.store.generations.generation import Generation
 from hybridkg.store.generations.manifest import TEXT_FILES
-from hybridkg.store.graph_location import lies_at, open_graph
+from hybridkg.store.graph_location import graph_just_written, lies_at, open_graph
 from hybridkg.store.oxigraph import OxigraphStore
 
 if TYPE_CHECKING:
@@ -441,10 +441,15 @@ class Snapshot:
         }
 
 
-def open_snapshot(folder: Folder) -> tuple[Snapshot | None, IndexCorruptError | None]:
-    """The snapshot, or the error of a damaged text index: a writer must be able to build it again."""
+def open_snapshot(folder: Folder, *, written: bool = False) -> tuple[Snapshot | None, IndexCorruptError | None]:
+    """The snapshot, or the error of a damaged text index: a writer must be able to build it again.
+
+    With `written`, this process has just made the generation, and its graph is opened at the first use.
+    """
     try:
-        return Snapshot.open(folder), None
+        generation = folder.current()
+        store = graph_just_written(generation, folder.config) if written else None
+        return Snapshot.of(generation, folder, store), None
     except IndexCorruptError as e:
         return None, e
 

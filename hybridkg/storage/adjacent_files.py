@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias, cast
 
 import numpy as np
+
+from hybridkg.storage.mapped_files import identity_of, mapped_once
 
 ALIGN = 1 << 16
 """Where a tail begins, in bytes: a multiple of every page size in use, 4 to 64 KB."""
@@ -42,15 +44,23 @@ def map_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> mm
     """
     begin = tail_start(base_bytes)
     parts = [(base, 0, base_bytes), (tail, begin, tail_bytes)]
+    key: list[Hashable] = [base_bytes, tail_bytes]
     for path, _, size in parts:
-        if path.stat().st_size < size:
+        stat = path.stat()
+        if stat.st_size < size:
             raise OSError(f"{str(path)!r} has fewer than {size:,} bytes")
+        key.append(identity_of(stat))
     put = _fixed_map()
     if put is None:
         return read_adjacent(base, base_bytes, tail, tail_bytes)
+    return mapped_once(tuple(key), lambda: _map(put, begin + tail_bytes, parts))
+
+
+def _map(put: _Map, whole: int, parts: Sequence[tuple[Path, int, int]]) -> mmap.mmap:
+    """A range of `whole` bytes with files mapped into it, given as (path, first byte, bytes)."""
     # Pages that nobody may write are not charged to the memory of the machine, which an array can exceed.
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    pages = mmap.mmap(-1, begin + tail_bytes, flags=flags, prot=mmap.PROT_READ)
+    pages = mmap.mmap(-1, whole, flags=flags, prot=mmap.PROT_READ)
     address = np.frombuffer(pages, np.uint8).ctypes.data
     for path, at, size in parts:
         if not size:

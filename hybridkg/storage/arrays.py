@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from hybridkg.storage.adjacent_files import ALIGN, map_adjacent, tail_start
 from hybridkg.storage.checksums import known_checksum, remember
 from hybridkg.storage.durable import link_or_copy, start_writing
 from hybridkg.storage.json_lines import json_lines
+from hybridkg.storage.mapped_files import map_file
 from hybridkg.storage.splicing import Piece, splice
 
 Array = NDArray[Any]
@@ -347,21 +348,21 @@ class MappedArrays:
         if math.prod(shape) == 0:
             return np.zeros(shape, dtype)
         path, base = self.path(name), self.base_rows(name)
-        if base is not None:
+        pages: mmap | bytes | bytearray
+        if base is None:
+            pages = map_file(path)  # numpy's memmap takes five times as long, and so does a slice of one
+        else:
             base_bytes = base * dtype.itemsize * math.prod(shape[1:])
             tail_bytes = math.prod(shape) * dtype.itemsize - tail_start(base_bytes)
             try:
-                both = map_adjacent(path, base_bytes, self.path(name + TAIL), tail_bytes)
+                pages = map_adjacent(path, base_bytes, self.path(name + TAIL), tail_bytes)
             except OSError as e:
                 raise CorruptError(f"{name!r} cannot be read: {e}", hint="index again", place=str(path)) from e
-            if isinstance(both, mmap):
-                self._mapped[name] = both
-            array: Array = np.frombuffer(both, dtype).reshape(shape)
-            array.flags.writeable = False
-            return array
-        with path.open("rb") as file:  # numpy's memmap takes five times as long, and so does a slice of one
-            pages = self._mapped[name] = mmap(file.fileno(), 0, access=ACCESS_READ)
-        return np.frombuffer(pages, dtype).reshape(shape)
+        if isinstance(pages, mmap):
+            self._mapped[name] = pages
+        array: Array = np.frombuffer(pages, dtype).reshape(shape)
+        array.flags.writeable = False
+        return array
 
     def populate(self, names: Sequence[str] | None = None, most: float = inf) -> None:
         """Enters the pages of mapped arrays into the page table at once, where the system supports it.

@@ -10,12 +10,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TypeAlias
 
 from hybridkg.storage.checksums import joined, known_checksum, middle, remember
 from hybridkg.storage.durable import start_writing
+from hybridkg.storage.mapped_files import map_file
 
 BLOCK = 1 << 20
 """Bytes whose checksum is computed, and that are written, at once."""
@@ -72,7 +72,7 @@ class _Splicing:
     """An earlier file and the new one."""
 
     def __init__(self, source: Path, out: IO[bytes]):
-        self._name, self._source, self._out = str(source), memoryview(_mapped(source)), out
+        self._name, self._source, self._out = str(source), memoryview(map_file(source)), out
 
     def blocks(self, begin: int, end: int) -> Iterator[memoryview]:
         """The bytes of a range, in parts that stay in the processor's cache."""
@@ -110,9 +110,3 @@ class _Splicing:
         for block in self.blocks(begin, end):
             crc = zlib.crc32(block, crc)
         return crc
-
-
-def _mapped(path: Path) -> mmap | bytes:
-    """The content of a file, mapped, which spares a copy; an empty one cannot be mapped."""
-    with path.open("rb") as file:
-        return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""

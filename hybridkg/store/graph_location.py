@@ -25,3 +25,10 @@ def open_graph(generation: Generation, config: Config) -> GraphStore:
         return EndpointStore(connection)
     limits = {name: export[name] for name in ("longest", "is_capped", "repeats")}
     return EndpointStore(connection, **limits)
+
+
+def graph_just_written(generation: Generation, config: Config) -> GraphStore | None:
+    """The graph of a generation that this process has made, opened at its first use; None for one at an endpoint."""
+    if config.graph != EMBEDDED:
+        return None
+    return OxigraphStore.written(generation.graph, union_default_graph=config.default_graph == "union")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,12 +27,14 @@ from pyoxigraph import (
 from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError, UserError
 from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
+from hybridkg.store.graph_files import TABLE
 from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
 
 T = TypeVar("T")
 
 MAX_ROWS_AT_ONCE = 400_000
 """Rows of a result that is written in one piece, taking the interpreter's lock once and not every 8 KB; about 40 MB."""
+
 _UNKNOWN_FUNCTION = re.compile(r"The custom (?:aggregate )?function (<[^>]*>) is not supported")
 
 NO_TRIPLE = "returned a triple term that is not a valid RDF 1.2 term"
@@ -42,24 +45,36 @@ class OxigraphStore:
     """A read-only GraphStore on pyoxigraph. Safe to use from many threads.
 
     Args:
-        store: opened read-only, or in memory.
+        store: opened read-only, or in memory; None for that of the folder, which the first use opens.
         union_default_graph: whether patterns outside GRAPH match the triples of all graphs.
         folder: of the store; None for one in memory.
     """
 
-    def __init__(self, store: Store, *, union_default_graph: bool = False, folder: Path | None = None):
-        self._open_store: Store | None = store
+    def __init__(self, store: Store | None, *, union_default_graph: bool = False, folder: Path | None = None):
+        self._opened, self._is_closed, self._opening = store, False, threading.Lock()
         self._union, self._folder = union_default_graph, folder
 
     @property
     def _store(self) -> Store:
-        if self._open_store is None:
-            raise UserError("the transaction of this state has ended", hint="ask the knowledge base again")
-        return self._open_store
+        store = self._opened
+        if store is not None:
+            return store
+        with self._opening:
+            if self._opened is None:
+                if self._is_closed or self._folder is None:
+                    raise UserError("the transaction of this state has ended", hint="ask the knowledge base again")
+                self._opened = _opened(self._folder)
+            return self._opened
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the first use need not open the store."""
+        return self._opened is not None
 
     def close(self) -> None:
         """Drops the store, so that its files can be closed whoever still has this object; later use is an error."""
-        self._open_store = None
+        with self._opening:
+            self._opened, self._is_closed = None, True
 
     @property
     def url(self) -> str:
@@ -69,9 +84,16 @@ class OxigraphStore:
     @classmethod
     def open(cls, path: Path, *, union_default_graph: bool = False) -> OxigraphStore:
         """Opens a `graph` folder, which must have no writer. Raises StorageError: unreadable; CorruptError: damaged."""
-        with _reading_errors(f"cannot open the graph {str(path)!r}"):
-            store = Store.read_only(str(path))
-        return cls(store, union_default_graph=union_default_graph, folder=path)
+        return cls(_opened(path), union_default_graph=union_default_graph, folder=path)
+
+    @classmethod
+    def written(cls, path: Path, *, union_default_graph: bool = False) -> OxigraphStore:
+        """A `graph` folder that this process has just written and closed, which the first use opens.
+
+        Opening takes 15 ms and 150 threads, and most commits are followed by another one, or by queries that the
+        indexes answer. Errors are those of `open`, at the first use.
+        """
+        return cls(None, union_default_graph=union_default_graph, folder=path)
 
     @classmethod
     def memory(cls, statements: Iterable[Quad | Triple] = (), *, union_default_graph: bool = False) -> OxigraphStore:
@@ -90,10 +112,6 @@ class OxigraphStore:
         """Whether the graph has a quad, whose literal is in the store's form. Raises OSError."""
         return quad in self._store
 
-    def link_into(self, folder: Path) -> None:
-        """Links the files into a new folder, whose store can then be written. Raises OSError."""
-        self._store.backup(str(folder))
-
     def read_ahead(self) -> None:
         """Has the operating system read the files sequentially, because Oxigraph looks terms up at random places.
 
@@ -101,7 +119,7 @@ class OxigraphStore:
         """
         if self._folder is None or not hasattr(os, "posix_fadvise"):
             return
-        tables = sorted(self._folder.glob("*.sst"))
+        tables = sorted(self._folder.glob(f"*{TABLE}"))
         if sum(table.stat().st_size for table in tables) > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
             return  # the last tables would evict the first
         for table in tables:
@@ -205,6 +223,11 @@ class OxigraphStore:
         """Quads of all graphs; reads all of them."""
         with _reading_errors("reading the graph failed"):
             return len(self._store)
+
+
+def _opened(folder: Path) -> Store:
+    with _reading_errors(f"cannot open the graph {str(folder)!r}"):
+        return Store.read_only(str(folder))
 
 
 def _rows(answer: QuerySolutions) -> Iterator[Row]:

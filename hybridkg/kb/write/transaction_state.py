@@ -39,6 +39,9 @@ INDEX_PARTS = ("text", "vectors", "projection", "statistics.json", "nodes.*")
 MIN_QUADS = 100
 """Quads from which looking them up together is worth the arrays that it takes."""
 
+LITERALS_OF_OPENING = 250
+"""Literals that are looked up in the projection in less time than the store takes to open, 15 ms."""
+
 
 class TransactionState:
     """The next generation while it is changed.
@@ -66,9 +69,8 @@ class TransactionState:
         self.folder, self.building, self.live, self.step = folder, building, live, step
         is_open = isinstance(live.store, OxigraphStore) and live.generation.name == building.previous.name
         earlier = cast(OxigraphStore, live.store) if is_open else None
-        link = None if earlier is None else earlier.link_into
         may_have = None if earlier is None else partial(_may_have, live)  # a method would keep the snapshot alive
-        self.graph = ChangingGraph(lambda: building.writable_graph(link), earlier, progress, may_have)
+        self.graph = ChangingGraph(building.writable_graph, earlier, progress, may_have)
         self.texts: dict[str, dict[str, Sequence[str]] | None] = {}
         self.loaded: list[SourceCount] = []
         self._quads = building.counts["quads"]
@@ -335,8 +337,10 @@ class TransactionState:
 
 def _may_have(live: Snapshot, quads: Sequence[Quad]) -> Sequence[Quad]:
     """Those of some quads that the graph of a snapshot may have, by its projection where that is its own and intact."""
-    if len(quads) < MIN_QUADS or live.projection is None or PROJECTION in live.generation.behind():
+    asks_at_once = isinstance(live.store, OxigraphStore) and live.store.is_open
+    if (asks_at_once and len(quads) < MIN_QUADS) or live.projection is None or PROJECTION in live.generation.behind():
         return quads
     if not live.generation.is_intact(PROJECTION, "nodes"):
         return quads
-    return candidate_quads(live.projection, quads, union_default_graph=live.union_default_graph)
+    literals = 0 if asks_at_once else LITERALS_OF_OPENING
+    return candidate_quads(live.projection, quads, union_default_graph=live.union_default_graph, literals=literals)

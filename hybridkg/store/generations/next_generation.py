@@ -7,7 +7,7 @@ A crash before the last step leaves the old state; the next writer removes the u
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
@@ -23,6 +23,7 @@ from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.kept_tables import KeptTables
 from hybridkg.store.generations.manifest import NAME, FileEntry, Manifest
+from hybridkg.store.graph_files import SCRATCH, link_graph
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -35,9 +36,6 @@ UNLEARNED = "texts_since_learned"
 
 SYNC_THREADS = 8
 """Files that are written to the disk at the same time: most of an fsync is waiting."""
-
-OXIGRAPH_SCRATCH = ("LOG", "LOCK", "IDENTITY")
-"""RocksDB's log, lock and identity: no reader needs them, and they differ at every run."""
 
 
 class Building:
@@ -65,19 +63,14 @@ class Building:
         self.is_compact = False
         """Whether the graph is known to be compact, and has not been opened for writing since."""
 
-    def writable_graph(self, link: Callable[[Path], None] | None = None) -> Store:
+    def writable_graph(self) -> Store:
         """The graph for writing: on the first call a copy of the live one, made of hard links.
-
-        Args:
-            link: links the live graph into a new folder, for a caller that has it open: another opening takes 15 ms.
 
         The caller must drop the store (`del`, also after an exception, whose frames keep locals alive) before the
         block of `building` ends.
         """
         if not (self.path / "graph").exists():
             self.changed("graph")
-            if link is not None and self.previous.graph.exists():
-                link(self.path / "graph")
         self.is_compact = False
         return self._own_graph()
 
@@ -99,7 +92,7 @@ class Building:
         # The graph of a creation is empty: a new one takes 10 ms less of the processor than links to its files.
         is_empty = self.previous.manifest.generation == 1 and not self.previous.manifest.counts.get("quads", 0)
         if not folder.exists() and self.previous.graph.exists() and not is_empty:
-            Store.read_only(str(self.previous.graph)).backup(str(folder))
+            link_graph(self.previous.graph, folder)
         return Store(str(folder))
 
     def changed(self, source: str) -> None:
@@ -149,7 +142,7 @@ class Building:
         for name in TRUTH:
             if not (self.path / name).exists() and (self.previous.path / name).exists():
                 link_tree(self.previous.path / name, self.path / name)
-        for name in OXIGRAPH_SCRATCH:
+        for name in SCRATCH:
             for file in (self.path / "graph").glob(f"{name}*"):
                 file.unlink()
         (self.path / READERS).touch()
