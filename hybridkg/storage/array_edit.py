@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Places = NDArray[np.int64]
 
@@ -126,33 +126,61 @@ class ArrayEdit:
         for piece in self.text_pieces(offsets, values):
             yield text[piece[0] : piece[1]] if isinstance(piece, tuple) else piece
 
-    def offsets(self, offsets: NDArray[Any], lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.uint64]:
-        """The offsets of the concatenated texts afterwards; `lengths` are those of the m texts that enter.
+    def offsets(
+        self, offsets: NDArray[Any], lengths: Sequence[int] | NDArray[Any], dtype: DTypeLike = np.uint64
+    ) -> NDArray[Any]:
+        """The offsets of the concatenated texts afterwards, unsigned, of a type that holds `end`; `lengths` are those
+        of the m texts that enter.
 
         >>> edit = ArrayEdit(3, np.array([1]), np.array([0, 3]))
         >>> edit.offsets(np.array([0, 2, 5, 6]), [4, 1]).tolist()
         [0, 4, 6, 7, 8]
         """
-        result, at, end = np.zeros(self.new_size + 1, np.uint64), 0, 0
         if len(self.removed) + len(self.inserted) > MAX_SLICES:
             after = self.apply(np.diff(offsets.astype(np.int64)), np.asarray(lengths, np.int64))
-            result[1:] = np.cumsum(after)
-            return result
+            return np.concatenate(([0], np.cumsum(after))).astype(dtype)
+        result, at, end = np.zeros(self.new_size + 1, dtype), 0, 0
         for piece in self.pieces():
             if isinstance(piece, tuple):
                 first, last = piece
                 n, begin = last - first, int(offsets[first])
                 own = result[at : at + n + 1]
                 own[:] = offsets[first : last + 1]
-                if end > begin:
-                    own += np.uint64(end - begin)
-                elif begin > end:
-                    own -= np.uint64(begin - end)
+                if end != begin:  # an earlier offset may be too large for the type: modulo its range all are right
+                    own += result.dtype.type((end - begin) % (1 << 8 * result.itemsize))
                 at, end = at + n, end + int(offsets[last]) - begin
             else:
                 at, end = at + 1, end + int(lengths[piece])
                 result[at] = end
         return result
+
+    def end(self, offsets: NDArray[Any], lengths: Sequence[int] | NDArray[Any]) -> int:
+        """The last of `offsets` afterwards.
+
+        >>> ArrayEdit(3, np.array([1]), np.array([0, 3])).end(np.array([0, 2, 5, 6]), [4, 1])
+        8
+        """
+        gone = offsets[self.removed + 1].astype(np.int64) - offsets[self.removed].astype(np.int64)
+        return int(offsets[-1]) + int(np.sum(lengths)) - int(gone.sum())
+
+
+def add_from(array: NDArray[np.int64], places: Places, amounts: Places) -> None:
+    """Adds each amount, in place, to the elements from a place on; the places ascend.
+
+    >>> ends = np.array([0, 2, 5])
+    >>> add_from(ends, np.array([1, 2]), np.array([1, 10]))
+    >>> ends.tolist()
+    [0, 3, 16]
+    """
+    if len(places) > MAX_SLICES:
+        steps = np.zeros(len(array) + 1, np.int64)
+        np.add.at(steps, places, amounts)
+        array += np.cumsum(steps[:-1])
+        return
+    total, ends = 0, [*places[1:].tolist(), len(array)]
+    for first, amount, end in zip(places.tolist(), amounts.tolist(), ends, strict=False):
+        total += amount
+        array[first:end] += total
 
 
 def edit_of_sorted(array: NDArray[Any], removed: NDArray[Any], inserted: NDArray[Any]) -> ArrayEdit:

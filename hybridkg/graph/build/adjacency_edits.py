@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.pair_places import HALF, I64, LOW, Pairs, places_of_pairs
 from hybridkg.rdf.terms import Term, Triple
-from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.array_edit import ArrayEdit, add_from
 from hybridkg.storage.distinct import sorted_distinct
 
 
@@ -68,13 +68,16 @@ def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:
         (added >> HALF)[~entering.is_key], return_index=True, return_counts=True
     )
     before = entering.key[~entering.is_key][first_of_each]
-    more = np.zeros(len(old.offsets), np.int64)  # the targets that the key before each offset has more
-    np.add.at(more, entering.key[entering.is_key] + 1, 1)
-    np.subtract.at(more, leaving.key + 1, 1)
+    grown = entering.key[entering.is_key]
+    changed = np.concatenate([grown, leaving.key])
+    places = sorted_distinct(changed)  # of the keys that get or lose targets
+    more = np.zeros(len(places), np.int64)
+    np.add.at(more, places.searchsorted(changed), np.repeat([1, -1], [len(grown), len(leaving.key)]))
     shrunk = sorted_distinct(leaving.key)
-    sizes = old.offsets[shrunk + 1].astype(np.int64) - old.offsets[shrunk].astype(np.int64) + more[shrunk + 1]
+    sizes = old.offsets[shrunk + 1].astype(np.int64) - old.offsets[shrunk].astype(np.int64)
+    sizes += more[places.searchsorted(shrunk)]
     keys = ArrayEdit(len(old.keys), shrunk[sizes == 0], before)
-    offsets, begins = _shifted(old.offsets, more, before, counts)
+    offsets, begins = _shifted(old.offsets, (places, more), before, counts)
     return Adjacency(
         keys.apply(old.keys, new_keys.astype(np.uint32)),
         ArrayEdit(len(offsets), keys.removed, before).apply(offsets, begins),
@@ -82,20 +85,17 @@ def edited_adjacency(old: Adjacency, removed: Pairs, added: Pairs) -> Adjacency:
     )
 
 
-def _shifted(offsets: NDArray[Any], more: I64, before: I64, counts: I64) -> tuple[I64, I64]:
+def _shifted(offsets: NDArray[Any], more: tuple[I64, I64], before: I64, counts: I64) -> tuple[I64, I64]:
     """(int64[keys + 1], the offsets of the earlier keys afterwards; int64[new keys], the offset of each new key).
 
     Args:
         offsets: of the earlier keys.
-        more: int64[keys + 1], the targets that the key before each offset has more.
+        more: the places of keys, ascending, and the targets that each has more.
         before: the place before which each new key belongs, ascending.
         counts: the targets of each new key.
     """
     shifted = offsets.astype(np.int64)
-    shifted += np.cumsum(more)
+    add_from(shifted, more[0] + 1, more[1])
     begins = shifted[before] + np.cumsum(counts) - counts
-    if len(before):
-        own = np.zeros(len(offsets), np.int64)
-        np.add.at(own, before, counts)
-        shifted += np.cumsum(own)
+    add_from(shifted, before, counts)
     return shifted, begins

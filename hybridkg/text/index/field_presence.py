@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from hybridkg.errors import CorruptError
-from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 
 MAX_FIELDS = 64
 """Maximum number of fields of an index: a set of fields is a 64-bit number."""
@@ -39,15 +39,26 @@ def write_presence(out: ArrayWriter, lengths: Array) -> int:
     totals: dict[int, int] = {}
     for start in range(0, lengths.shape[1], _NODES_AT_ONCE):
         part = lengths[:, start : start + _NODES_AT_ONCE]
-        sets = np.zeros(part.shape[1], np.uint64)
+        sets = np.zeros(part.shape[1], smallest_unsigned((1 << len(lengths)) - 1))
         for i in range(len(lengths)):
-            sets |= (part[i] > 0).astype(np.uint64) << np.uint64(i)
-        for members, count in zip(*np.unique(sets, return_counts=True), strict=True):
+            sets |= (part[i] > 0).astype(sets.dtype) << sets.dtype.type(i)
+        for members, count in _counted(sets):
             if members:
-                totals[int(members)] = totals.get(int(members), 0) + int(count)
+                totals[members] = totals.get(members, 0) + count
     out.write("sets.fields", np.array(sorted(totals), np.uint64))
     out.write("sets.entities", np.array([totals[s] for s in sorted(totals)], np.uint64))
     return sum(totals.values())
+
+
+def _counted(sets: Array) -> Iterator[tuple[int, int]]:
+    """The distinct values of an array, with their numbers."""
+    if sets.itemsize > 2:  # too many values for a table
+        values, counts = np.unique(sets, return_counts=True)
+    else:
+        counts = np.bincount(sets)
+        values = np.flatnonzero(counts)
+        counts = counts[values]
+    return zip(values.tolist(), counts.tolist(), strict=True)
 
 
 def describe_fields(fields: Iterable[tuple[str, float, float, str]], lengths: Array) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
@@ -67,9 +68,23 @@ class TermSets:
 
     def at_least(self, df: int) -> list[int]:
         """The terms with at least this df over all fields."""
-        ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(self._entities, dtype=np.int64)))
-        offsets = self._offsets.astype(np.int64)
-        return np.flatnonzero(ends[offsets[1:]] - ends[offsets[:-1]] >= df).tolist()
+        offsets, entities = self._offsets, self._entities
+        most = int((offsets[1:] - offsets[:-1]).max(initial=1))  # sets of a term, the largest of which has 1/most of it
+        places = np.flatnonzero(entities >= -(-df // most))
+        terms = sorted_distinct(offsets.searchsorted(places.astype(offsets.dtype), "right") - 1)
+        begins, ends = offsets[terms].astype(np.int64), offsets[terms + 1].astype(np.int64)
+        sums = np.concatenate(([0], np.cumsum(entities[_ranges(begins, ends)], dtype=np.int64)))
+        last = np.cumsum(ends - begins)
+        found: list[int] = terms[sums[last] - sums[last - (ends - begins)] >= df].tolist()
+        return found
+
+
+def _ranges(begins: Numbers, ends: Numbers) -> Numbers:
+    """int64[sum(ends - begins)]: the numbers of some ranges, one after the other."""
+    sizes = ends - begins
+    last = np.cumsum(sizes)
+    found: Numbers = np.arange(int(sizes.sum())) + np.repeat(begins - (last - sizes), sizes)
+    return found
 
 
 def mask_of(fields: Iterable[int]) -> int:
@@ -126,16 +141,25 @@ def write_changed_term_sets(
         parts += threads.map(counted_of, np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1))
     per_changed, *counted = (np.concatenate(column) for column in zip(*parts, strict=True))
     offsets, *stored = earlier.arrays
-    before = offsets.astype(np.int64)
-    first, per_term = before[same], before[np.minimum(same + 1, len(before) - 1)] - before[same]
-    first[changed], per_term[changed] = len(stored[0]) + np.cumsum(per_changed) - per_changed, per_changed
-    after = np.concatenate((np.zeros(1, np.int64), np.cumsum(per_term)))
-    places = np.arange(int(after[-1])) + np.repeat(first - after[:-1], per_term)
-    for name, dtype, old, new in zip(
-        ("fields", "entities"), (smallest_unsigned((1 << n_fields) - 1), "<u4"), stored, counted, strict=True
-    ):
-        out.write(f"terms.sets.{name}", np.concatenate((old, new.astype(old.dtype)))[places].astype(dtype))
-    out.write("terms.sets.offsets", after.astype(smallest_unsigned(int(after[-1]))))
+    dtypes = smallest_unsigned((1 << n_fields) - 1), np.dtype("<u4")
+    is_new = same < 0
+    follows = is_new[1:] & is_new[:-1] | ~is_new[1:] & (np.diff(same) == 1) & ~is_new[:-1]
+    cuts = np.flatnonzero(~follows) + 1
+    firsts, lasts = np.append(0, cuts)[: len(same)], np.append(cuts, len(same))[: len(same)]  # of runs of terms
+    ends = np.concatenate(([0], np.cumsum(per_changed)))  # of the sets of the changed terms
+    starts = np.empty(len(same), np.int64)
+    starts[is_new], starts[~is_new] = ends[:-1], offsets[same[~is_new]]
+    stops = np.where(is_new[firsts], ends[changed.searchsorted(lasts)], offsets[same[lasts - 1] + 1])
+    begins = starts[firsts]
+    after = np.cumsum(stops - begins)
+    starts += np.repeat(after - stops, lasts - firsts)
+    pieces = [*zip(is_new[firsts].tolist(), begins.tolist(), stops.tolist(), strict=True)]
+    for name, dtype, old, new in zip(("fields", "entities"), dtypes, stored, counted, strict=True):
+        stream = out.stream(f"terms.sets.{name}", dtype)
+        stream.append_pieces(old, [new[begin:end] if counts else (begin, end) for counts, begin, end in pieces])
+        stream.close()
+    total = int(after[-1]) if len(after) else 0
+    out.write("terms.sets.offsets", np.append(starts, total).astype(smallest_unsigned(total)))
 
 
 def _count(sizes: Numbers, ids: NDArray[np.uint32], n_fields: int) -> tuple[Numbers, NDArray[np.uint64], Numbers]:

@@ -453,11 +453,10 @@ def _write_terms(
         out.link(reader, ("terms.text", "terms.offsets", "terms.prefixes"))
         return len(terms)
     prefixes, offsets, text = terms.arrays
-    lengths = edit.apply(np.diff(offsets.astype(np.int64)), np.array([len(term) for term in new], np.int64))
     stream = out.stream("terms.text", np.uint8)
     for part in edit.text_parts(text, offsets, new):
         stream.append(part)
     stream.close()
-    out.write("terms.offsets", np.concatenate(([0], np.cumsum(lengths))).astype(np.uint64))
+    out.write("terms.offsets", edit.offsets(offsets, [len(term) for term in new]))
     out.write("terms.prefixes", edit.apply(prefixes, prefixes_of(new)))
     return edit.new_size

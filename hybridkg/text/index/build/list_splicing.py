@@ -21,7 +21,7 @@ from hybridkg.text.index.build.list_edits import EditedLists
 from hybridkg.text.index.build.list_places import ListPlaces, ListSpan, all_lists, block_offsets, some_lists, tail_lists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
-from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
+from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
 
 I64 = NDArray[np.int64]
@@ -114,10 +114,11 @@ class ListSplice:
             ("positions", begins[1], old.position_starts, np.insert(edited.cf, places, cf)),
         ):
             ends = np.cumsum(counts) + begin
-            starts = before[:-1].astype(np.int64)
+            end = int(ends[-1]) if len(ends) else begin
+            starts = before[:-1].astype(smallest_unsigned(end))
             starts[kept] = (ends - counts)[is_kept]
             starts = edit.lists.apply(starts, (ends - counts)[~is_kept][edit.enters])
-            write_ends(out, name, np.append(starts, ends[-1] if len(ends) else begin))
+            write_ends(out, name, np.append(starts, starts.dtype.type(end)))
         return self._write_terms(out, edit)
 
     def with_same_tf(self, moved: I64) -> ListSplice:
@@ -223,7 +224,8 @@ class ListSplice:
         """Writes df and cf."""
         n_fields, edited, ends, own = self.n_fields, self.edited, self.old.ends, edit.enters
         for name, before, lengths in zip(LISTS[:2], self.old.arrays, (edited.df[own], edited.cf[own]), strict=False):
-            write_ends(out, name, edit.lists.offsets(before, lengths))
+            dtype = smallest_unsigned(edit.lists.end(before, lengths))
+            write_ends(out, name, edit.lists.offsets(before, lengths, dtype))
         same = np.arange(edit.lists.size // n_fields)
         same[self.numbers[edited.is_edited[~self.is_new()]] // n_fields] = -1
         places = self.places[::n_fields] // n_fields

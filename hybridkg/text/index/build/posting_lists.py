@@ -115,7 +115,7 @@ def write_offsets(out: ArrayWriter, df: Array, cf: Array) -> int:
 
 def write_ends(out: ArrayWriter, name: str, ends: Array) -> None:
     """Writes an array of LISTS, or `lists.positions`: where these of each list begin, and where all end."""
-    out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1]))))
+    out.write(f"lists.{name}", ends.astype(smallest_unsigned(int(ends[-1])), copy=False))
 
 
 def _joined(parts: list[Array]) -> Array:
