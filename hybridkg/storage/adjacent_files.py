@@ -11,12 +11,11 @@ import mmap
 import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TypeAlias, cast
 
 import numpy as np
 
-from hybridkg.storage.mapped_files import identity_of, mapped_once
+from hybridkg.storage.mapped_files import StrPath, identity_of, mapped_once
 
 ALIGN = 1 << 16
 """Where a tail begins, in bytes: a multiple of every page size in use, 4 to 64 KB."""
@@ -36,7 +35,7 @@ def tail_start(base_bytes: int) -> int:
     return -(-base_bytes // ALIGN) * ALIGN
 
 
-def map_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> mmap.mmap | bytearray:
+def map_adjacent(base: StrPath, base_bytes: int, tail: StrPath, tail_bytes: int) -> mmap.mmap | bytearray:
     """Both files as one buffer: uint8[tail_start(base_bytes) + tail_bytes], which nobody writes.
 
     Raises:
@@ -46,7 +45,7 @@ def map_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> mm
     parts = [(base, 0, base_bytes), (tail, begin, tail_bytes)]
     key: list[Hashable] = [base_bytes, tail_bytes]
     for path, _, size in parts:
-        stat = path.stat()
+        stat = os.stat(path)  # noqa: PTH116 - runs for each array
         if stat.st_size < size:
             raise OSError(f"{str(path)!r} has fewer than {size:,} bytes")
         key.append(identity_of(stat))
@@ -56,7 +55,7 @@ def map_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> mm
     return mapped_once(tuple(key), lambda: _map(put, begin + tail_bytes, parts))
 
 
-def _map(put: _Map, whole: int, parts: Sequence[tuple[Path, int, int]]) -> mmap.mmap:
+def _map(put: _Map, whole: int, parts: Sequence[tuple[StrPath, int, int]]) -> mmap.mmap:
     """A range of `whole` bytes with files mapped into it, given as (path, first byte, bytes)."""
     # Pages that nobody may write are not charged to the memory of the machine, which an array can exceed.
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
@@ -65,20 +64,20 @@ def _map(put: _Map, whole: int, parts: Sequence[tuple[Path, int, int]]) -> mmap.
     for path, at, size in parts:
         if not size:
             continue
-        with path.open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123 - the path may be a str
             found = put(address + at, size, mmap.PROT_READ, mmap.MAP_SHARED | _FIXED, file.fileno(), 0)
         if found != address + at:
             raise OSError(f"{str(path)!r} cannot be mapped")
     return pages
 
 
-def read_adjacent(base: Path, base_bytes: int, tail: Path, tail_bytes: int) -> bytearray:
+def read_adjacent(base: StrPath, base_bytes: int, tail: StrPath, tail_bytes: int) -> bytearray:
     """As `map_adjacent`, in memory."""
     begin = tail_start(base_bytes)
     buffer = bytearray(begin + tail_bytes)
     view = memoryview(buffer)
     for path, at, size in ((base, 0, base_bytes), (tail, begin, tail_bytes)):
-        with path.open("rb", buffering=0) as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the path may be a str
             done = 0
             while done < size:
                 n = file.readinto(view[at + done : at + size])

@@ -13,6 +13,8 @@ from mmap import ACCESS_READ, mmap
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
+StrPath: TypeAlias = str | os.PathLike[str]
+
 Identity: TypeAlias = tuple[int, int, int]
 
 _mapped: WeakValueDictionary[Hashable, mmap] = WeakValueDictionary()
@@ -23,7 +25,7 @@ def identity_of(stat: os.stat_result) -> Identity:
     return stat.st_dev, stat.st_ino, stat.st_size
 
 
-def map_file(path: str | os.PathLike[str]) -> mmap | bytes:
+def map_file(path: StrPath) -> mmap | bytes:
     """The content of a file, read-only and mapped; b"" for an empty one, which cannot be mapped.
 
     Raises:
@@ -43,7 +45,7 @@ def mapped_once(key: Hashable, make: Callable[[], mmap]) -> mmap:
     return pages
 
 
-def _map(path: str | os.PathLike[str]) -> mmap:
+def _map(path: StrPath) -> mmap:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return mmap(descriptor, 0, access=ACCESS_READ)

@@ -39,7 +39,7 @@ def after_commit(folder: Folder, earlier: str) -> None:
     Raises:
         TextServerError: the server of the text index does not answer.
     """
-    config, now = folder.config, folder.current().manifest.engines.get("text", "")
+    config, now = folder.config, folder.manifest().engines.get("text", "")
     is_new = now != earlier
     if is_new or not TEXT_ENGINES.get(config.text).is_remote:
         publish(folder)

@@ -375,7 +375,7 @@ def _can_follow(folder: Folder) -> bool:
         may_follow = engine.follows(config)
     if config.encoder != NO_ENCODER and VECTOR_INDEXES.get(config.vectors).is_remote:
         may_follow = may_follow and VECTOR_INDEXES.get(config.vectors).follows(config)
-    return may_follow and not folder.current().behind()
+    return may_follow and not folder.manifest().behind()
 
 
 def _stays_behind_on_failure(folder: Folder, options: TransactionOptions) -> bool:

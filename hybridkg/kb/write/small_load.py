@@ -27,14 +27,14 @@ def can_follow(folder: Folder, inputs: Sequence[Source], texts: Sequence[Path]) 
     """Whether the indexes are up to date, and the inputs so few that they can follow them."""
     if folder.config.graph != EMBEDDED or not has_text_index(folder):
         return False
-    return all(map(is_small, [*inputs, *texts])) and not folder.current().behind()
+    return all(map(is_small, [*inputs, *texts])) and not folder.manifest().behind()
 
 
 def why_not_followed(folder: Folder, inputs: Sequence[Source], texts: Sequence[Path]) -> str:
     """Why the indexes of a knowledge base do not follow a load by themselves, in words; empty where it has none."""
     if not has_text_index(folder):
         return ""
-    if folder.current().behind():
+    if folder.manifest().behind():
         return "the indexes were older than the graph before"
     for source in (*inputs, *texts):
         if reason := too_large(source):

@@ -176,4 +176,4 @@ def publish(folder: Folder) -> None:
     Raises:
         TextServerError: its server does not answer.
     """
-    text_engine(folder)[1].publish(folder.current().path / "text")
+    text_engine(folder)[1].publish(folder.path / folder.live_name() / "text")

@@ -337,6 +337,8 @@ class TransactionState:
 
 def _may_have(live: Snapshot, quads: Sequence[Quad]) -> Sequence[Quad]:
     """Those of some quads that the graph of a snapshot may have, by its projection where that is its own and intact."""
+    if not quads:
+        return quads
     asks_at_once = isinstance(live.store, OxigraphStore) and live.store.is_open
     if (asks_at_once and len(quads) < MIN_QUADS) or live.projection is None or PROJECTION in live.generation.behind():
         return quads

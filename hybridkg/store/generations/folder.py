@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from hybridkg.config.settings import Config, write_config
 from hybridkg.config.settings_reader import parse_config, read_config, read_settings
@@ -27,7 +28,7 @@ from hybridkg.store.generations.generation import (
     remove_around_unless_held,
     remove_unless_held,
 )
-from hybridkg.store.generations.manifest import RESTORE, Manifest
+from hybridkg.store.generations.manifest import RESTORE, Manifest, read_manifest
 from hybridkg.store.generations.next_generation import Building, make_live
 from hybridkg.store.generations.pending_settings import pending_settings, settle, write_pending
 from hybridkg.store.generations.place import (
@@ -44,6 +45,8 @@ from hybridkg.store.generations.place import (
 from hybridkg.store.generations.removal import is_being_removed
 from hybridkg.store.generations.settings_lock import settings_lock
 from hybridkg.store.generations.writer_lock import writer_lock
+
+T = TypeVar("T")
 
 WRITTEN = ("CURRENT", "ENGINES", "PENDING")
 """Files that only the writer writes; kb.toml is not one of them."""
@@ -212,10 +215,17 @@ class Folder:
 
     def current(self) -> Generation:
         """The live generation, on disk while the object lives. Raises CorruptError: damage; StorageError: no access."""
+        return self._of_live(open_generation)
+
+    def manifest(self) -> Manifest:
+        """The manifest of the live generation, whose other files are not looked at; errors are those of `current`."""
+        return self._of_live(read_manifest)
+
+    def _of_live(self, read: Callable[[Path], T]) -> T:
         name = self.live_name()
         while True:
             try:
-                return open_generation(self.path / name)
+                return read(self.path / name)
             except CorruptError as e:
                 if isinstance(e.__cause__, PermissionError):
                     raise StorageError(

@@ -88,10 +88,12 @@ class Generation:
         beginnings = tuple(f"{part}{mark}" for part in parts for mark in "/.")
         entries = {name: entry for name, entry in self.manifest.files.items() if name.startswith(beginnings)}
 
-        def fits(name: str) -> bool:
-            return as_text(checksum_of(self.path / name)) == entries[name].checksum
+        place = os.fspath(self.path)
 
-        known = {name: known_checksum(self.path / name) for name in entries}
+        def fits(name: str) -> bool:
+            return as_text(checksum_of(f"{place}/{name}")) == entries[name].checksum
+
+        known = {name: known_checksum(f"{place}/{name}") for name in entries}
         if any(crc is not None and as_text(crc) != entries[name].checksum for name, crc in known.items()):
             return False
         unknown = [name for name, crc in known.items() if crc is None]
