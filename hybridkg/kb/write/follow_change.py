@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Container, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from shutil import rmtree
 from typing import cast
 
 import numpy as np
@@ -108,20 +107,12 @@ class IndexFollower:
             states = self._states(source, known)
             dirty, filtered = self._dirty(source, states, known)
             earlier_ids |= _ids_by_node(self.live.nodes, [n for n in (*dirty, *filtered) if n not in earlier_ids])
-            projected = None
-            if self.live.nodes is not None and self._keeps_entities(change, map(earlier_ids.__getitem__, dirty)):
-                same = Staying.all(len(self.live.nodes))
-                projected = beside.submit(self._write_projection, change, self.live.nodes, same)
             before, after = self._texts(states, {node: earlier_ids[node] for node in (*dirty, *filtered)})
             filtered = [node for node in filtered if node in after.texts]
             changed = changed_nodes(before, after)
             old_ids = {node: earlier_ids[node] for node in (*changed, *filtered)}
             nodes, ids = self._write_nodes(changed, old_ids, after)
-            if projected is None or ids.n != len(nodes) or ids.ids is not None or len(ids.leaving):
-                if projected is not None:
-                    wait([projected])
-                    rmtree(self.building.path / PROJECTION, ignore_errors=True)
-                projected = beside.submit(self._write_projection, change, nodes, ids)
+            projected = beside.submit(self._write_projection, change, nodes, ids)
             counts = self._write_text(old_ids, before, after, nodes, ids)
             flushed.result()
             projected.result()
@@ -238,12 +229,6 @@ class IndexFollower:
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         return dirty.nodes, dirty.filtered if self.step.engine[1].stores_filters else ()
-
-    def _keeps_entities(self, change: TripleChange, dirty: Iterable[int]) -> bool:
-        """Whether the entities very probably stay the same, so that the projection need not wait for their texts;
-        `dirty` are the earlier ids of dirty entities, -1 for none.
-        """
-        return not change.removed and not self.documents and -1 not in dirty
 
     def _texts(self, states: TwoStates, nodes: Mapping[Node, int]) -> tuple[SelectedTexts, SelectedTexts]:
         """The texts of the dirty entities, given with their earlier ids, before and after; of entities that stay, only
