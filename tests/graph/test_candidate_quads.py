@@ -48,3 +48,12 @@ def test_quads_that_the_projection_lacks_are_no_candidates():
     columns = columns_of([Triple(a, p, a)])
     assert candidate_quads(columns, [*asked, Quad(a, p, a)], union_default_graph=False) == [Quad(a, p, a)]
     assert candidate_quads(columns, asked, union_default_graph=False) == []
+
+
+def test_a_few_literals_are_looked_up_where_that_is_asked_for():
+    a, p = NamedNode(E + "a"), NamedNode(E + "p")
+    columns = columns_of([Triple(a, p, Literal("red"))])
+    asked = [Quad(a, p, Literal("red")), Quad(a, p, Literal("blue"))]
+    assert candidate_quads(columns, asked, union_default_graph=False) == asked
+    assert candidate_quads(columns, asked, union_default_graph=False, literals=1) == asked
+    assert candidate_quads(columns, asked, union_default_graph=False, literals=2) == asked[:1]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridkg.storage import array_edit
-from hybridkg.storage.array_edit import ArrayEdit
+from hybridkg.storage.array_edit import ArrayEdit, add_from
 
 texts = st.binary(max_size=3)
 
@@ -36,9 +36,34 @@ def test_an_edited_array_is_that_of_a_list(most, case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(array_edit, "MAX_SLICES", most)
         found = edit.apply(sizes[0].astype(np.uint8), sizes[1])
+        ends = [edit.offsets(offsets, sizes[1], dtype) for dtype in (np.uint8, np.uint32, np.uint64)]
     assert found.tolist() == sizes[2].tolist()
     assert edit.new_size == len(after)
     assert not edit or found.dtype == np.uint8
-    assert edit.offsets(offsets, sizes[1].tolist()).tolist() == [0, *np.cumsum(sizes[2]).tolist()]
+    assert [one.tolist() for one in ends] == [[0, *np.cumsum(sizes[2]).tolist()]] * 3
+    assert [one.dtype for one in ends] == [np.uint8, np.uint32, np.uint64]
+    assert edit.end(offsets, sizes[1]) == ends[0][-1]
     text = np.frombuffer(b"".join(old), np.uint8)
     assert b"".join(bytes(part) for part in edit.text_parts(text, offsets, new)) == b"".join(after)
+
+
+def test_offsets_may_be_larger_before_than_their_type_afterwards():
+    edit = ArrayEdit(3, np.array([0, 1]), np.array([3]))
+    offsets = np.array([0, 300, 70_000, 70_009], np.uint32)
+    assert edit.end(offsets, [5]) == 14
+    assert edit.offsets(offsets, [5], np.uint8).tolist() == [0, 9, 14]
+
+
+@pytest.mark.parametrize("most", [0, 1_000])
+@given(
+    array=st.lists(st.integers(0, 100), min_size=1, max_size=9),
+    steps=st.lists(st.tuples(st.integers(0, 9), st.integers(-5, 5)), max_size=6),
+)
+def test_amounts_are_added_from_their_places_on(most, array, steps):
+    steps = sorted((min(place, len(array)), amount) for place, amount in steps)
+    want = [value + sum(amount for place, amount in steps if place <= at) for at, value in enumerate(array)]
+    found = np.array(array, np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_edit, "MAX_SLICES", most)
+        add_from(found, *(np.array([step[i] for step in steps], np.int64) for i in range(2)))
+    assert found.tolist() == want

@@ -3,10 +3,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from pyoxigraph import RdfFormat, parse
+from pyoxigraph import RdfFormat, Store, parse
 
-from hybridkg.errors import StorageError
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode
+from hybridkg.errors import CorruptError, StorageError, UserError
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad
+from hybridkg.store import oxigraph
 from hybridkg.store.oxigraph import OxigraphStore
 
 A, B, P, G = (NamedNode(f"http://e/{name}") for name in "abpg")
@@ -80,3 +81,34 @@ def test_many_threads_get_the_same_answers(store):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: rows(store, text), range(64)))
     assert all(answer == answers[0] for answer in answers)
+
+
+def written(folder):
+    store = Store(str(folder))
+    store.extend([Quad(A, P, Literal("x"))])
+    store.flush()
+    return OxigraphStore.written(folder)
+
+
+def test_a_written_store_is_opened_once_at_its_first_use(tmp_path, monkeypatch):
+    store, opened = written(tmp_path / "graph"), []
+    monkeypatch.setattr(oxigraph, "_opened", lambda folder: opened.append(folder) or Store.read_only(str(folder)))
+    assert not store.is_open
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda _: len(store), range(16))) == {1}
+    assert store.is_open
+    assert opened == [tmp_path / "graph"]
+
+
+def test_a_written_store_that_cannot_be_opened_is_an_error_of_its_use(tmp_path):
+    store = written(tmp_path / "graph")
+    (tmp_path / "graph" / "CURRENT").write_text("MANIFEST-999999\n")
+    with pytest.raises((StorageError, CorruptError), match="cannot open the graph"):
+        len(store)
+
+
+def test_a_closed_store_is_not_opened_again(tmp_path):
+    store = written(tmp_path / "graph")
+    store.close()
+    with pytest.raises(UserError, match="has ended"):
+        len(store)
