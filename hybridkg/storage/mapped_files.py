@@ -21,7 +21,7 @@ _mapped: WeakValueDictionary[Hashable, mmap] = WeakValueDictionary()
 
 
 def identity_of(stat: os.stat_result) -> Identity:
-    """What a file is known by while it is mapped."""
+    """The device, inode and size of a file, which no other file has while it is mapped."""
     return stat.st_dev, stat.st_ino, stat.st_size
 
 

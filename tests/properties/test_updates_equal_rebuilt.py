@@ -39,14 +39,6 @@ def anew() -> Iterator[None]:
 
 
 @contextmanager
-def early() -> Iterator[None]:
-    """The projection is begun before it is known which entities come and go, and written again where some do."""
-    with followed(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(IndexFollower, "_keeps_entities", lambda *_: True)
-        yield
-
-
-@contextmanager
 def followed_in_tails() -> Iterator[None]:
     """Every index follows a commit, and what differs from the base goes to tails."""
     with followed(), tails():
@@ -55,7 +47,6 @@ def followed_in_tails() -> Iterator[None]:
 
 WAYS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "followed": followed,
-    "early": early,
     "anew": anew,
     "tails": followed_in_tails,
 }
@@ -69,7 +60,7 @@ def check(seed: int, folder: Path, way: str = "followed") -> None:
         kb.verify()
 
 
-@pytest.mark.parametrize("way", sampled(WAYS, "followed", "early", "tails"))
+@pytest.mark.parametrize("way", sampled(WAYS, "followed", "tails"))
 @settings(max_examples=examples(2, 250), deadline=None, phases=[Phase.generate])  # to shrink them takes minutes
 @given(seed=st.integers(0, 2**32))
 def test_after_any_changes_a_knowledge_base_is_the_one_built_from_scratch(tmp_path_factory, way, seed):

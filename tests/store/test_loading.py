@@ -43,8 +43,8 @@ def test_every_statement_arrives_whatever_the_size_of_the_parts(
     assert (count.statements, count.new) == (statements, statements)
 
 
-def test_the_first_load_opens_no_earlier_graph(folder, tmp_path, load_into):
-    """Each opening of a graph takes 5 to 10 ms of the processor, and the graph of a creation is empty."""
+def test_a_load_opens_no_earlier_graph(folder, tmp_path, load_into):
+    """Each opening of a graph takes 5 to 10 ms of the processor: its files are linked without one."""
     path = write(tmp_path / "n.nt", "<a:a> <a:p> <a:b> .\n")
     opened = []
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_the_first_load_opens_no_earlier_graph(folder, tmp_path, load_into):
         finally:
             sys.setprofile(None)
         opened.append("loaded")
-    assert opened == ["loaded", "c_call", "loaded"]
+    assert opened == ["loaded", "loaded"]
     assert folder.current().manifest.counts["quads"] == 1
 
 

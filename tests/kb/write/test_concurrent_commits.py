@@ -18,7 +18,7 @@ from sampling import examples
 
 from hybridkg import KnowledgeBase
 from hybridkg.errors import HybridkgError, LoadError, StorageError, UserError
-from hybridkg.kb import reading, snapshot
+from hybridkg.kb import knowledge_base, snapshot
 from hybridkg.kb.write import committing, open_transaction
 from hybridkg.kb.write.updating import UpdateRun
 from hybridkg.store.changes import ChangingGraph
@@ -80,11 +80,11 @@ class Together:
 def test_one_thread_opens_a_commit_for_all_that_share_it(kb, monkeypatch):
     opened: list[Folder] = []
 
-    def counted(folder: Folder):
+    def counted(folder: Folder, *, written: bool):
         opened.append(folder)
-        return snapshot.open_snapshot(folder)
+        return snapshot.open_snapshot(folder, written=written)
 
-    monkeypatch.setattr(reading, "open_snapshot", counted)
+    monkeypatch.setattr(knowledge_base, "open_snapshot", counted)
     before = generation(kb)
     together = Together(kb, [f"{PREFIX} INSERT DATA {{ :x{n} :by {n} }}" for n in range(THREADS)])
     assert [done.added for done in together.outcomes] == [1] * THREADS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer
-from hybridkg.text.index.build.batch_collector import PendingTexts
+from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer, payload_of
 from hybridkg.text.index.build.field_stream import FieldStream
 from hybridkg.text.index.build.runs import U32
 from hybridkg.text.index.build.sorting import FieldInOrder, table_of
@@ -63,8 +61,7 @@ def added_postings(
 ) -> AddedPostings:
     """Analyses the texts of entities, (id, values) for each field, as the builder does; `work` has temporary files."""
     batches = [_analyzed(one.analyzer, analysis, records, n_nodes) for one, records in zip(fields, texts, strict=True)]
-    encoded = {term: term.encode("utf-8", "surrogatepass") for batch, _ in batches for term in batch.terms}
-    terms = sorted(encoded, key=encoded.__getitem__)
+    terms = sorted({term for batch, _ in batches for term in batch.terms})  # code points have the order of UTF-8
     numbers = {term: number for number, term in enumerate(terms)}
     places = table_of(np.arange(len(terms), dtype=np.uint32))
     parts: list[tuple[I64, I64, U32, U32, U32]] = []
@@ -81,20 +78,23 @@ def added_postings(
         term = np.repeat(run.terms.astype(np.int64), run.df)
         parts.append((term, np.full(len(term), i, np.int64), run.ids, run.tf, run.positions))
     term, field, ids, tf, positions = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((ids, field, term))
+    order = np.argsort(term, kind="stable")  # those of a field ascend by (term, entity) already
     starts = (np.cumsum(tf, dtype=np.int64) - tf)[order]
     tf = tf[order]
     ends = np.cumsum(tf, dtype=np.int64)
     at = np.repeat(starts - (ends - tf), tf) + np.arange(int(ends[-1]) if len(ends) else 0)
-    found = [encoded[term] for term in terms]
+    found = [term.encode("utf-8", "surrogatepass") for term in terms]
     return AddedPostings(found, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
 
 
 def _analyzed(
     analyzer: str, analysis: BatchAnalyzer, records: Iterable[tuple[int, Values]], n_nodes: int
 ) -> tuple[AnalyzedBatch, U32]:
-    """The analysed texts of a field, and the entities of its records."""
-    pending = PendingTexts(analyzer, analysis.chain(analyzer))
-    pending.add(iter(records), n_nodes, sys.maxsize)
-    payload, entities = pending.taken()
-    return analysis.analyze(payload), entities
+    """The analysed texts of a field, and the entities of its records, all below `n_nodes`."""
+    entities, held = [list(column) for column in zip(*records, strict=True)] or ([], [])
+    if entities and not 0 <= min(entities) <= max(entities) < n_nodes:
+        raise ValueError(f"an entity is not below {n_nodes}")
+    texts = [text for values in held for text, _ in values]
+    languages = [language for values in held for _, language in values]
+    payload = payload_of(analyzer, analysis.chain(analyzer), texts, languages, [*map(len, held)])
+    return analysis.analyze(payload), np.array(entities, np.uint32)

@@ -161,14 +161,19 @@ def _below(values: U32, end: int) -> bool:
 
 def payload_of(name: str, chain: str, texts: list[str], languages: list[str], counts: list[int]) -> bytes:
     """The bytes of a batch: the analyzer, the texts and tags of all values, the number of values of each record."""
-    numbers: dict[str, int] = {}
-    tags = [numbers.setdefault(tag, len(numbers)) for tag in languages]
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    numbers = {tag: number for number, tag in enumerate(dict.fromkeys(languages))}
+    tags = [numbers[tag] for tag in languages] if len(numbers) > 1 else []
+    whole = "".join(texts)
+    if whole.isascii():
+        data, sizes = whole.encode(), [*map(len, texts)]
+    else:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        data, sizes = b"".join(encoded), [*map(len, encoded)]
     parts = [
         np.array(counts, np.uint32).tobytes(),
-        np.array([len(text) for text in encoded], np.uint32).tobytes(),
-        np.array(tags, np.uint32).tobytes() if len(numbers) > 1 else b"",
-        b"".join(encoded),
+        np.array(sizes, np.uint32).tobytes(),
+        np.array(tags, np.uint32).tobytes(),
+        data,
     ]
     head = {
         "version": VERSION, "hybridkg": __version__, "python": sys.version_info[:2], "analyzer": name, "chain": chain,

@@ -131,10 +131,9 @@ class Words:
         unknown = sorted_distinct(words[result == _UNKNOWN])
         if len(unknown):
             begins, ends = self._offsets[unknown].tolist(), self._offsets[unknown + np.uint32(1)].tolist()
-            letters = self._letters.data
-            for word, begin, end in zip(unknown.tolist(), begins, ends, strict=True):
-                term = analyzer.term(str(letters[begin:end], "utf-8"), stemmer)
-                cached[word] = numbers.setdefault(term, len(numbers)) if term else NO_TERM
+            letters, term = self._letters.data, analyzer.term
+            terms = [term(str(letters[a:b], "utf-8"), stemmer) for a, b in zip(begins, ends, strict=True)]
+            cached[unknown] = [numbers.setdefault(one, len(numbers)) if one else NO_TERM for one in terms]
             result = cached[words]
         return result
 
