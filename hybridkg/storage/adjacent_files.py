@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from hybridkg.storage.mapped_files import StrPath, identity_of, mapped_once
+from hybridkg.storage.mapped_files import StrPath, identity_of, keep_mapping, mapping_of
 
 ALIGN = 1 << 16
 """Where a tail begins, in bytes: a multiple of every page size in use, 4 to 64 KB."""
@@ -43,16 +43,15 @@ def map_adjacent(base: StrPath, base_bytes: int, tail: StrPath, tail_bytes: int)
     """
     begin = tail_start(base_bytes)
     parts = [(base, 0, base_bytes), (tail, begin, tail_bytes)]
-    key: list[Hashable] = [base_bytes, tail_bytes]
-    for path, _, size in parts:
-        stat = os.stat(path)  # noqa: PTH116 - runs for each array
+    stats = [os.stat(path) for path, _, _ in parts]  # noqa: PTH116 - runs for each array
+    for (path, _, size), stat in zip(parts, stats, strict=True):
         if stat.st_size < size:
             raise OSError(f"{str(path)!r} has fewer than {size:,} bytes")
-        key.append(identity_of(stat))
     put = _fixed_map()
     if put is None:
         return read_adjacent(base, base_bytes, tail, tail_bytes)
-    return mapped_once(tuple(key), lambda: _map(put, begin + tail_bytes, parts))
+    pages = mapping_of((base_bytes, tail_bytes, *map(identity_of, stats)))
+    return _map(put, begin + tail_bytes, parts) if pages is None else pages
 
 
 def _map(put: _Map, whole: int, parts: Sequence[tuple[StrPath, int, int]]) -> mmap.mmap:
@@ -61,13 +60,16 @@ def _map(put: _Map, whole: int, parts: Sequence[tuple[StrPath, int, int]]) -> mm
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     pages = mmap.mmap(-1, whole, flags=flags, prot=mmap.PROT_READ)
     address = np.frombuffer(pages, np.uint8).ctypes.data
+    key: list[Hashable] = [size for _, _, size in parts]
     for path, at, size in parts:
-        if not size:
-            continue
         with open(path, "rb") as file:  # noqa: PTH123 - the path may be a str
+            key.append(identity_of(os.fstat(file.fileno())))
+            if not size:
+                continue
             found = put(address + at, size, mmap.PROT_READ, mmap.MAP_SHARED | _FIXED, file.fileno(), 0)
         if found != address + at:
             raise OSError(f"{str(path)!r} cannot be mapped")
+    keep_mapping(tuple(key), pages)
     return pages
 
 

@@ -8,7 +8,7 @@ known by its device, its inode and its size: while it is mapped, no other file g
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from mmap import ACCESS_READ, mmap
 from typing import TypeAlias
 from weakref import WeakValueDictionary
@@ -34,20 +34,22 @@ def map_file(path: StrPath) -> mmap | bytes:
     stat = os.stat(path)  # noqa: PTH116 - runs for each array
     if not stat.st_size:
         return b""
-    return mapped_once(identity_of(stat), lambda: _map(path))
-
-
-def mapped_once(key: Hashable, make: Callable[[], mmap]) -> mmap:
-    """The mapping of a key, which tells its files and how they are mapped; made unless somebody holds it."""
-    pages = _mapped.get(key)
+    pages = mapping_of(identity_of(stat))
     if pages is None:
-        pages = _mapped[key] = make()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            pages = mmap(descriptor, 0, access=ACCESS_READ)
+            keep_mapping(identity_of(os.fstat(descriptor)), pages)
+        finally:
+            os.close(descriptor)
     return pages
 
 
-def _map(path: StrPath) -> mmap:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return mmap(descriptor, 0, access=ACCESS_READ)
-    finally:
-        os.close(descriptor)
+def mapping_of(key: Hashable) -> mmap | None:
+    """The mapping of a key, which tells its files and how they are mapped; None where nobody holds one."""
+    return _mapped.get(key)
+
+
+def keep_mapping(key: Hashable, pages: mmap) -> None:
+    """Remembers a mapping for as long as somebody holds it."""
+    _mapped[key] = pages
