@@ -27,6 +27,7 @@ from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
 from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
+from hybridkg.text.index.build.held_postings import are_held
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
 from hybridkg.text.index.build.list_places import tail_lists
 from hybridkg.text.index.build.list_splicing import ListSplice
@@ -272,7 +273,7 @@ class _Lists:
         most = max(chunk_postings, int(MAX_SPLICED * old.ends[-1]))
         if dtype != old.all_positions.dtype or int(old.sizes(np.concatenate([numbers, stay])).sum()) > most:
             return None
-        if not self._has(stay, entered.only(~enters), chunk_postings):
+        if not are_held(old, stay, entered.only(~enters), chunk_postings):
             _log.warning(OTHER_TEXTS)
             return None
         new_places = np.repeat(self.place[self.is_new] * n_fields, n_fields)
@@ -306,33 +307,6 @@ class _Lists:
             return False
         in_tail = old.sizes(np.union1d(tail_lists(old), edited))
         return int(in_tail.sum()) + entering <= MAX_TAIL * total
-
-    def _has(self, numbers: I64, postings: Entering, chunk_postings: int) -> bool:
-        """Whether the earlier lists of some numbers have some postings, which are given by the number of the list."""
-        ends, position_starts = np.cumsum(self.old.sizes(numbers)), self.old.position_starts
-        for own in np.split(numbers, np.flatnonzero(np.diff(ends // chunk_postings)) + 1):
-            wanted = postings.only(are_among(postings.lists, own))
-            sizes, ids, tf = self.old.chosen(own)
-            if not len(ids):
-                if len(wanted.ids):
-                    return False
-                continue
-            keys = np.repeat(np.arange(len(own), dtype=np.uint64), sizes) << np.uint64(32) | ids
-            place = np.searchsorted(own, wanted.lists)
-            at = np.searchsorted(keys, place.astype(np.uint64) << np.uint64(32) | wanted.ids)
-            at[at == len(keys)] = 0
-            if (place != np.repeat(np.arange(len(own)), sizes)[at]).any():
-                return False
-            if (ids[at] != wanted.ids).any() or (tf[at] != wanted.tf).any():
-                return False
-            before = np.concatenate(([0], np.cumsum(tf, dtype=np.int64)))
-            first = np.cumsum(sizes) - sizes  # posting of each list
-            starts = position_starts[wanted.lists].astype(np.int64) + before[at] - before[first[place]]
-            shift = starts - (np.cumsum(wanted.tf, dtype=np.int64) - wanted.tf)
-            where = np.arange(len(wanted.positions)) + np.repeat(shift, wanted.tf)
-            if (self.old.all_positions[where] != wanted.positions).any():
-                return False
-        return True
 
     def _tokens_that_left(self, lists: ListSplice) -> list[int]:
         """Occurrences that have left lists, by field; also those that have entered lists again which are not edited."""

@@ -233,3 +233,47 @@ def edit_lists(
         token = end_token
     _copy(words, 4 * whole_row, 4 * whole_end, out_words, 4 * whole_out)
     return out_block, rows, _copy(positions, copied * item, len(positions), out_positions, out_byte)
+
+
+@njit(
+    types.void(
+        _input(uint32), _input(uint32), _input(uint32), _input(uint8, 2), _input(int64), _input(int64),
+        _input(int64), _input(uint32), int64[::1], int64[::1],
+    ),
+    **OPTIONS,
+)  # type: ignore[untyped-decorator, unused-ignore]  # fmt: skip
+def find_postings(
+    words: Any, first: Any, at: Any, widths: Any, blocks: Any, sizes: Any, places: Any, wanted: Any,
+    found: Any, before: Any,
+) -> None:  # fmt: skip
+    """Fills the last two arguments, the tf of each posting and the occurrences before it; held_postings.py."""
+    ids, tf, other = np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32), np.empty(ROOM, np.uint32)
+    own, begin, end, read, held, tokens = int64(-1), int64(0), int64(0), int64(-1), int64(0), int64(0)
+    for i in range(len(places)):
+        if places[i] != own:
+            own = places[i]
+            begin, read, tokens = blocks[own], int64(-1), int64(0)
+            end = begin + (sizes[own] + BLOCK - 1) // BLOCK
+        low, high = begin, end  # the last block whose first id is not above the wanted one
+        while low < high:
+            middle = (low + high) >> 1
+            if first[middle] <= wanted[i]:
+                low = middle + 1
+            else:
+                high = middle
+        block = low - 1
+        if block < begin:
+            continue
+        if block != read:
+            tokens += _tokens(words, at, widths, begin, block, other)
+            held = min(int64(BLOCK), sizes[own] - (block - blocks[own]) * BLOCK)
+            unpack_ids(words, first[block], uint64(at[block]), widths, uint64(block), uint64(held), ids, uint64(0))
+            unpack_occurrences(words, uint64(at[block]), widths, uint64(block), uint64(held), tf, uint64(0))
+            begin = read = block
+        total = tokens
+        for j in range(held):
+            if ids[j] >= wanted[i]:
+                if ids[j] == wanted[i]:
+                    found[i], before[i] = int64(tf[j]), total
+                break
+            total += int64(tf[j])
