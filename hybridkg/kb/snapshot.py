@@ -98,11 +98,11 @@ class Snapshot:
 
     @classmethod
     def of(cls, generation: Generation, folder: Folder, store: GraphStore | None = None) -> Self:
-        """Opens a generation of a folder, whose graph may be open; raises as `open` does."""
+        """Opens a generation of a folder, whose graph may be open, or opens later; raises as `open` does."""
         config = folder.config
+        generation.check_opened("graph/")
         if store is not None:
             return cls._with_indexes(generation, folder, config, lambda: store)
-        generation.check_opened("graph/")
         with ThreadPoolExecutor(1, "hybridkg-open") as beside:  # Oxigraph takes as long as all else
             opening = beside.submit(open_graph, generation, config)
             try:

@@ -19,6 +19,7 @@ from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Triple
+from hybridkg.store.graph_files import damage_is_told
 from hybridkg.store.quad_patterns import quads_of_pattern
 
 BULK = 5_000
@@ -135,7 +136,8 @@ class ChangingGraph:
         """Writes everything to the files; others may read the store meanwhile. Raises what ended the first write."""
         self._await_first_write()
         if self._store is not None:
-            self._store.flush()
+            with damage_is_told("writing the graph failed"):
+                self._store.flush()
 
     def close(self) -> None:
         """Writes everything to the files, and closes the store."""
@@ -256,6 +258,17 @@ class ChangingGraph:
         progress: Progress = SILENT,
     ) -> None:
         """Writes a change; `bulk` is the number of quads from which the store's bulk loader adds them."""
+        with damage_is_told("writing the graph failed"):
+            self._written(removed, added, whole, bulk, progress)
+
+    def _written(
+        self,
+        removed: Sequence[Quad],
+        added: Sequence[Quad],
+        whole: GraphName | None,
+        bulk: int,
+        progress: Progress,
+    ) -> None:
         if whole is not None:
             self._opened().clear_graph(whole)
         for quad in _told("removing triples", removed, progress) if whole is None else ():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from hybridkg.errors import CorruptError
 from hybridkg.storage.durable import link_or_copy
 
 TABLE = ".sst"
@@ -30,3 +33,14 @@ def link_graph(graph: Path, folder: Path) -> None:
             link_or_copy(file, folder / file.name)
         elif not file.name.startswith(SCRATCH):
             shutil.copyfile(file, folder / file.name)
+
+
+@contextmanager
+def damage_is_told(what_failed: str) -> Iterator[None]:
+    """Makes the error of RocksDB for damaged files, a RuntimeError, a CorruptError; other errors stay as they are."""
+    try:
+        yield
+    except RuntimeError as e:
+        if "Corruption: " not in str(e):
+            raise
+        raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e

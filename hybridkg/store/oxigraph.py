@@ -24,10 +24,10 @@ from pyoxigraph import (
     Store,
 )
 
-from hybridkg.errors import CorruptError, StorageError, UnsupportedQueryError, UserError
+from hybridkg.errors import StorageError, UnsupportedQueryError, UserError
 from hybridkg.rdf.solutions import Row, SolutionStream
 from hybridkg.rdf.terms import Literal, Quad, Term, Triple, Variable
-from hybridkg.store.graph_files import TABLE
+from hybridkg.store.graph_files import TABLE, damage_is_told
 from hybridkg.store.result_lines import Output, Writer, read_chunks, read_lines
 
 T = TypeVar("T")
@@ -243,7 +243,8 @@ def _with_reading_errors(items: Iterable[T]) -> Iterator[T]:
 def _reading_errors(what_failed: str) -> Iterator[None]:
     """Maps Oxigraph's exceptions: a failing disk, damage, an unsupported function; bugs surface as they are."""
     try:
-        yield
+        with damage_is_told(what_failed):
+            yield
     except OSError as e:
         raise StorageError(f"{what_failed}: {e}") from e
     except RuntimeError as e:
@@ -256,6 +257,4 @@ def _reading_errors(what_failed: str) -> Iterator[None]:
                 "a triple term of the query has a literal or a triple term as its subject: no graph has such a triple",
                 hint="if the subject is a variable, say what it is: FILTER(!isLITERAL(?x))",
             ) from e
-        if "Corruption: " in str(e):
-            raise CorruptError(f"{what_failed}: {e}", hint="name the damaged files: hybridkg stats KB --verify") from e
         raise

@@ -23,7 +23,7 @@ from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.kept_tables import KeptTables
 from hybridkg.store.generations.manifest import NAME, FileEntry, Manifest
-from hybridkg.store.graph_files import SCRATCH, link_graph
+from hybridkg.store.graph_files import SCRATCH, damage_is_told, link_graph
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -93,7 +93,8 @@ class Building:
         is_empty = self.previous.manifest.generation == 1 and not self.previous.manifest.counts.get("quads", 0)
         if not folder.exists() and self.previous.graph.exists() and not is_empty:
             link_graph(self.previous.graph, folder)
-        return Store(str(folder))
+        with damage_is_told("cannot open the graph for writing"):
+            return Store(str(folder))
 
     def changed(self, source: str) -> None:
         """Marks `graph` or `documents` as new in this generation: indexes that are not built in it are stale."""

@@ -137,8 +137,12 @@ def write_changed_term_sets(
         sizes, ids, _ = lists.chosen(own.reshape(-1))
         return _count(sizes, ids, n_fields)
 
-    with ThreadPoolExecutor(THREADS, "hybridkg-sets") as threads:
-        parts += threads.map(counted_of, np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1))
+    chunks = np.split(numbers, np.flatnonzero(np.diff(cuts)) + 1)
+    if len(chunks) == 1:  # a thread would wait for the interpreter's lock, up to 5 ms beside another
+        parts.append(counted_of(chunks[0]))
+    else:
+        with ThreadPoolExecutor(THREADS, "hybridkg-sets") as threads:
+            parts += threads.map(counted_of, chunks)
     per_changed, *counted = (np.concatenate(column) for column in zip(*parts, strict=True))
     offsets, *stored = earlier.arrays
     dtypes = smallest_unsigned((1 << n_fields) - 1), np.dtype("<u4")

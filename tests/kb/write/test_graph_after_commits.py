@@ -60,3 +60,13 @@ def test_a_graph_that_is_lost_after_the_commit_is_an_error_of_the_query(kb):
     with pytest.raises(HybridkgError, match="graph"):
         kb.query(f"SELECT ?f ?g {{ GRAPH ?g {{ ?f {LABEL} ?l }} }}")
     assert len(kb.query('SELECT ?f { ?f MATCH "blue" }')) == 1
+
+
+def test_a_damaged_table_that_a_commit_has_linked_is_an_error_of_the_commit(kb):
+    insert(kb, "b", "blue fish")
+    table = sorted((kb._snapshot.generation.path / "graph").glob("*.sst"))[0]
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 255
+    table.write_bytes(content)
+    with pytest.raises(HybridkgError, match=r"is damaged|cannot open the graph"):
+        insert(kb, "c", "green fish")
