@@ -15,12 +15,10 @@ from weakref import WeakValueDictionary
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
-Identity: TypeAlias = tuple[int, int, int]
-
 _mapped: WeakValueDictionary[Hashable, mmap] = WeakValueDictionary()
 
 
-def identity_of(stat: os.stat_result) -> Identity:
+def identity_of(stat: os.stat_result) -> tuple[int, int, int]:
     """The device, inode and size of a file, which no other file has while it is mapped."""
     return stat.st_dev, stat.st_ino, stat.st_size
 

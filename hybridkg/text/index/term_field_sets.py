@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
-from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
@@ -67,24 +66,11 @@ class TermSets:
         return df
 
     def at_least(self, df: int) -> list[int]:
-        """The terms with at least this df over all fields."""
-        offsets, entities = self._offsets, self._entities
-        most = int((offsets[1:] - offsets[:-1]).max(initial=1))  # sets of a term, the largest of which has 1/most of it
-        places = np.flatnonzero(entities >= -(-df // most))
-        terms = sorted_distinct(offsets.searchsorted(places.astype(offsets.dtype), "right") - 1)
-        begins, ends = offsets[terms].astype(np.int64), offsets[terms + 1].astype(np.int64)
-        sums = np.concatenate(([0], np.cumsum(entities[_ranges(begins, ends)], dtype=np.int64)))
-        last = np.cumsum(ends - begins)
-        found: list[int] = terms[sums[last] - sums[last - (ends - begins)] >= df].tolist()
-        return found
-
-
-def _ranges(begins: Numbers, ends: Numbers) -> Numbers:
-    """int64[sum(ends - begins)]: the numbers of some ranges, one after the other."""
-    sizes = ends - begins
-    last = np.cumsum(sizes)
-    found: Numbers = np.arange(int(sizes.sum())) + np.repeat(begins - (last - sizes), sizes)
-    return found
+        """The terms with at least this df, 1 or more, over all fields."""
+        present = np.flatnonzero(self._offsets[1:] > self._offsets[:-1])
+        df_of = np.add.reduceat(self._entities, self._offsets[present], dtype=np.int64)
+        terms: list[int] = present[df_of >= df].tolist()
+        return terms
 
 
 def mask_of(fields: Iterable[int]) -> int:

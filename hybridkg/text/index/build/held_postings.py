@@ -1,8 +1,8 @@
 """Whether posting lists have some postings: their ids, tf and positions, as the texts of entities tell them.
 
 A commit looks up the postings of changed fields that stay as they are, some in each of many long lists. The kernel
-unpacks the posting blocks that have one, and of those before them the tf that are not all 1: 1 us a posting where
-unpacking the lists takes 10 (100 keywords of 500,000 papers).
+unpacks the posting blocks that have one, and of those before them the tf that are not all 1: 5 ms for 500 postings in
+lists of 280,000, where unpacking all of these takes 20 (100 keywords of 500,000 papers).
 """
 
 from __future__ import annotations

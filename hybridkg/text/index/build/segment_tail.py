@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import cast
 
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.field_presence import describe_fields, write_presence
@@ -51,17 +50,17 @@ def finish_index(
     n_nodes = int(lengths.shape[1])
     for i, own in enumerate(lists.languages):
         own.write(out, f"field{i}")
+    described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in fields], lengths)
+    for about, own in zip(described, lists.languages, strict=True):
+        about["languages"] = list(own.languages)
+    pairs = [(cast(int, about["entities"]), cast(int, about["tokens"])) for about in described]
     counts = {
         "entities": write_presence(out, lengths),
         "terms": lists.terms,
         "postings": lists.postings,
-        "tokens": int(lengths.sum(dtype=np.int64)),
+        "tokens": sum(tokens for _, tokens in pairs),
         "text_bytes": lists.text_bytes,
     }
-    described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in fields], lengths)
-    for about, own in zip(described, lists.languages, strict=True):
-        about["languages"] = list(own.languages)
-    pairs = [(int(np.count_nonzero(row)), int(row.sum(dtype=np.int64))) for row in lengths]
     totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
     about_segment: dict[str, object] = {"n_nodes": n_nodes, "counts": counts, "fields": totals}
     _write_derived(folder, fields, lists, about_segment, pairs)
