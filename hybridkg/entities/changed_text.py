@@ -8,7 +8,7 @@ tests/entities/test_changed_text.py compares.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.triple_lookups import NODES_OF_A_QUERY, StatedTriple, TripleLookups, in_term_order
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
@@ -187,12 +188,8 @@ def texts_before_and_after(
     old, new = (_TextReader(profile, *state) for state in zip(lookups, documents, strict=True))
     touched = old.fields_of(states.predicates) | new.fields_of(states.predicates)
     texts: TwoTexts = {}, {}
-    ordered = in_term_order(nodes)
-    literal = _literal_texts([node for node in ordered if node in entities], old, new, touched, states)
-    for batch in _batches(ordered):
-        narrow = literal
-        if narrow is None:
-            narrow = _narrow_texts([node for node in batch if node in entities], old, new, touched)
+    for batch in _batches(in_term_order(nodes)):
+        narrow = _narrow_texts([node for node in batch if node in entities], old, new, touched)
         rest = [node for node in batch if node not in narrow[1]]
         earlier = old.read(rest)
         read = earlier.texts, new.read_after(rest, earlier, touched)
@@ -210,28 +207,46 @@ def texts_before_and_after(
     return before, after
 
 
+def literal_changes(
+    ids: Mapping[Node, int],
+    profile: Profile,
+    states: TwoStates,
+    documents: TextDocuments | None = None,
+    *,
+    limit: int,
+) -> list[tuple[EntityValues, EntityValues]] | None:
+    """For each field, the values before and after a change of literals of the entities whose values in it differ.
+
+    Args:
+        ids: of the entities among the subjects of the change, in the state before.
+        profile: of the index, with the documents' fields.
+        states: the graph in both.
+        documents: of both states.
+        limit: maximum number of entities.
+
+    Returns:
+        None where the change may have changed other values than literals of these entities, or what is an entity, or
+        where the entities are too many: `dirty_entities` and `texts_before_and_after` tell the change then.
+    """
+    if states.known is None or len(ids) > limit:
+        return None
+    reader = _TextReader(profile, states.before, documents)
+    touched = reader.fields_of(states.predicates)
+    literals = LiteralTexts.of(profile, reader.routing, touched, reader.documented)
+    if literals is None or not literals.follows(states.predicates):
+        return None
+    try:
+        return literals.changes(ids, states.known, states.added, states.removed)
+    except ValueError:
+        _log.warning("a change removes literals that the projection lacks; it is read again, triple by triple")
+        return None
+
+
 def _narrow_texts(entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int]) -> TwoTexts:
     """The values of touched fields of the entities, before and after; without those that may be entities no more."""
     if not entities or not old.reads_less(touched) or not new.reads_less(touched):
         return {}, {}
     return _of_staying(entities, old.read_fields(entities, touched), new.read_fields(entities, touched))
-
-
-def _literal_texts(
-    entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int], states: TwoStates
-) -> TwoTexts | None:
-    """As `_narrow_texts`, of any number of entities; None where other values than literals of these are touched."""
-    if not entities or states.known is None or not touched:
-        return None
-    reader = LiteralTexts.of(old.profile, old.routing, touched, old.documented | new.documented)
-    if reader is None or not reader.follows(states.predicates):
-        return None
-    try:
-        before, after = reader.before_and_after(entities, states.known, states.added, states.removed)
-    except ValueError:
-        _log.warning("a change removes literals that the projection lacks; it is read again, triple by triple")
-        return None
-    return _of_staying(entities, before, after)
 
 
 def _of_staying(entities: Sequence[Node], before: dict[Node, FieldValues], after: dict[Node, FieldValues]) -> TwoTexts:

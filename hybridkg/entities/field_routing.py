@@ -89,6 +89,12 @@ class FieldRouting:
             label_rank=self._ranks.get(iri),
         )
 
+    def taking(self, route: FieldRoute, language: str, datatype: str) -> list[int]:
+        """Positions of the fields that take the literals of a route with a language, or else with a datatype."""
+        is_string = language or datatype in STRING_TYPES
+        own = route.strings if is_string else () if datatype in BINARY_TYPES else route.others
+        return [i for i in own if not language or self._fields[i].accepts(language)]
+
     def path_route(self, position: int) -> FieldRoute:
         """Route of the ends of a longer path of the field at `position`."""
         own, text = (position,), self._fields[position].text
@@ -194,23 +200,20 @@ class Gathering:
         """A function that adds (node, text, language, datatype) of the literals of a route; of a text with a language
         the datatype is "".
         """
-        strings, others = (
-            [(self.profile.fields[i], self.literals[i]) for i in ids] for ids in (route.strings, route.others)
-        )
-        names, rank = self.names, route.label_rank
+        names, rank, held = self.names, route.label_rank, dict[tuple[str, str], list[dict[str, list[Value]]]]()
 
         def take(subject: str, text: str, language: str, datatype: str) -> None:
             if not text or text.isspace():
                 return
-            value = text, language
-            is_string = language or datatype in STRING_TYPES
-            for field, held in strings if is_string else () if datatype in BINARY_TYPES else others:
-                if not language or field.accepts(language):
-                    if subject in held:
-                        held[subject].append(value)
-                    else:
-                        held[subject] = [value]
-            if is_string and rank is not None:
+            value, kind = (text, language), (language, datatype)
+            if (taking := held.get(kind)) is None:
+                taking = held[kind] = [self.literals[i] for i in self.routing.taking(route, language, datatype)]
+            for own in taking:
+                if subject in own:
+                    own[subject].append(value)
+                else:
+                    own[subject] = [value]
+            if rank is not None and (language or datatype in STRING_TYPES):
                 ranked = names.get(subject)
                 if ranked is None or rank < ranked[0]:
                     names[subject] = rank, [value]

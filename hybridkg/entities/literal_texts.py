@@ -1,24 +1,32 @@
-"""The values before and after a change of fields that hold literals of the entities themselves, read by columns.
+"""The change of the values of fields that hold literals of the entities themselves, by columns.
 
 Most changes are of this kind: a description gets longer, a keyword comes or goes. Their values need no triple of other
-nodes, and those afterwards are those before without what is removed and with what is added. So each literal is read
-once, without a term for it: 4 us an entity with two literals, where changed_text.py takes 20.
+nodes, and those afterwards are those before without what is removed and with what is added. So each distinct literal is
+read and routed once, and what an entity has is a row of numbers: 2 us an entity, where changed_text.py takes 20.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from hybridkg.entities.field_routing import FieldRouting, FieldValues, Gathering, LiteralTaker, Value, distinct_values
-from hybridkg.entities.profile.paths import alternatives, single_steps
+import numpy as np
+from numpy.typing import NDArray
+
+from hybridkg.entities.field_routing import FieldRouting, Value
+from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
-from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups
+from hybridkg.entities.triple_lookups import LiteralColumn, StatedTriple, TripleLookups
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.rdf.terms import Literal, NamedNode, Node
+from hybridkg.storage.distinct import sorted_distinct
 
-NO_VALUES: list[Value] = []
-"""The values of a field that an entity does not have; nobody changes it."""
+I64 = NDArray[np.int64]
+
+_Rows: TypeAlias = list[tuple[I64, I64]]
+"""(places, numbers) of the same length, each."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,8 @@ class LiteralTexts:
     def of(
         cls, profile: Profile, routing: FieldRouting, fields: frozenset[int], documented: Collection[int]
     ) -> LiteralTexts | None:
-        """The reader of some fields; None where one of them has other values than literals of its entities.
+        """The reader of some fields; None where one of them has other values than literals of its entities, or where
+        a triple of any predicate may make an entity.
 
         Args:
             profile: of the index.
@@ -47,7 +56,8 @@ class LiteralTexts:
             fields: positions.
             documented: positions of the fields that may have values from documents.
         """
-        if any(field.local_name for field in profile.fields) or not fields.isdisjoint(documented):
+        makes_entities = any(one.local_name or any(map(can_be_empty, alternatives(one.path))) for one in profile.fields)
+        if makes_entities or not fields.isdisjoint(documented):
             return None
         own = [profile.fields[position] for position in fields]
         if any(one.rest or one.text == "labels" or alternatives(one.path) for one in own):
@@ -59,66 +69,133 @@ class LiteralTexts:
         types = self.profile.types if self.profile.entities else ()
         return predicates.isdisjoint((*types, *STRUCTURAL_PREDICATES))
 
-    def before_and_after(
+    def changes(
         self,
-        entities: Sequence[Node],
+        ids: Mapping[Node, int],
         lookups: TripleLookups,
         added: Iterable[StatedTriple],
         removed: Iterable[StatedTriple],
-    ) -> tuple[dict[Node, FieldValues], dict[Node, FieldValues]]:
-        """The values of entities in the state before a change and in that after it, with [] in all other fields.
+    ) -> list[tuple[EntityValues, EntityValues]] | None:
+        """For each field of the profile, the values before and after a change of the entities whose values differ.
 
         Args:
-            entities: nodes.
+            ids: of the entities in the state before.
             lookups: in the state before.
             added: triples that the state after has and the one before has not.
             removed: triples that the state before has and the one after has not.
 
+        Returns:
+            None where a literal is that of a node that is no entity before, or where an entity has no value left in
+            these fields: others tell then whether it is an entity after.
+
         Raises:
             ValueError: the state before lacks a literal that the change removes.
         """
-        token_of = {node: str(node) for node in entities}
-        before, gone, new = (Gathering(self.profile, routing=self.routing) for _ in range(3))
-        tokens = list(token_of.values())
-        for iri in sorted({iri for position in self.fields for iri in self._steps(position)}):
-            take = before.literal_taker(self.routing.route(iri).within(self.fields))
-            for place, tag, text in zip(*lookups.literals(entities, iri), strict=True):
-                take(tokens[place], text, tag[1:], "") if tag[0] == "@" else take(tokens[place], text, "", tag)
-        self._add(gone, removed, token_of)
-        self._add(new, added, token_of)
-        after = Gathering(self.profile, routing=self.routing)
-        for position in self.fields:
-            held = {token: [*values] for token, values in before.literals[position].items()}
-            for token, values in gone.literals[position].items():
-                for value in values:
-                    held.get(token, []).remove(value)
-            for token, values in new.literals[position].items():
-                held.setdefault(token, []).extend(values)
-            after.literals[position] = held
-        return self._values(before, token_of), self._values(after, token_of)
+        predicates = sorted({iri for position in self.fields for iri in self._steps(position)})
+        new, gone = (_by_predicate(triples, predicates) for triples in (added, removed))
+        subjects = {subject for own in (*new.values(), *gone.values()) for subject in own[0]}
+        if any(ids.get(subject, -1) < 0 for subject in subjects):
+            return None
+        entities = sorted(subjects, key=ids.__getitem__)
+        place_of = {node: place for place, node in enumerate(entities)}
+        fields = {position: _FieldRows() for position in self.fields}
+        for iri in predicates:
+            self._add(iri, lookups.literals(entities, iri), 0, fields)
+            for state, own in ((1, new), (2, gone)):
+                if iri in own:
+                    self._add(iri, _column(place_of, *own[iri]), state, fields)
+        has_text = np.zeros(len(entities), bool)
+        found, own_ids = [_NO_CHANGE] * len(self.profile.fields), np.array([ids[node] for node in entities], np.uint32)
+        for position, rows in fields.items():
+            found[position], places = rows.change(own_ids)
+            has_text[places] = True
+        return found if has_text.all() else None
 
     def _steps(self, position: int) -> Iterable[str]:
         path = self.profile.fields[position].path
         return single_steps(path) if path is not None else ()
 
-    def _add(self, gathering: Gathering, triples: Iterable[StatedTriple], token_of: dict[Node, str]) -> None:
-        """Adds the literals among triples of the entities."""
-        takers: dict[NamedNode, LiteralTaker] = {}
-        for subject, predicate, end in triples:
-            token = token_of.get(subject)
-            if token is None or not isinstance(end, Literal):
+    def _add(self, iri: str, column: LiteralColumn, state: int, fields: Mapping[int, _FieldRows]) -> None:
+        """Adds the literals of a predicate to the rows of a state in the fields that take them."""
+        route, codes = self.routing.route(iri).within(self.fields), dict[int, list[int]]()
+        taking: dict[str, list[int]] = {}
+        for number, (tag, text) in enumerate(zip(column.tags, column.texts, strict=True)):
+            if not text or text.isspace():
                 continue
-            take = takers.get(predicate)
-            if take is None:
-                route = self.routing.route(predicate.value).within(self.fields)
-                take = takers[predicate] = gathering.literal_taker(route)
-            language = end.language or ""
-            take(token, end.value, language, "" if language else end.datatype.value)
+            language = tag[1:] if tag[0] == "@" else ""
+            if (positions := taking.get(tag)) is None:
+                positions = taking[tag] = self.routing.taking(route, language, "" if language else tag)
+            for position in positions:
+                own, numbers = codes.get(position), fields[position].numbers
+                if own is None:
+                    own = codes[position] = [-1] * len(column.texts)
+                own[number] = numbers.setdefault((text, language), len(numbers))
+        for position, own in codes.items():
+            of_rows = np.array(own, np.int64)[column.codes]
+            is_taken = of_rows >= 0
+            fields[position].states[state].append((column.places[is_taken], of_rows[is_taken]))
 
-    def _values(self, gathering: Gathering, token_of: dict[Node, str]) -> dict[Node, FieldValues]:
-        columns: list[Iterable[list[Value]]] = []
-        for position in range(len(self.profile.fields)):
-            held: dict[str, list[Value]] = gathering.literals[position] if position in self.fields else {}
-            distinct = {token: distinct_values(values) for token, values in held.items()}
-            columns.append([distinct.get(token, NO_VALUES) for token in token_of.values()])
-        return dict(zip(token_of, zip(*columns, strict=True), strict=True))
+
+_NO_CHANGE = EntityValues.of(()), EntityValues.of(())
+
+
+@dataclass
+class _FieldRows:
+    """The rows (place of an entity, number of a value) of a field: before a change, new, and gone."""
+
+    numbers: dict[Value, int] = field(default_factory=dict)
+    states: tuple[_Rows, _Rows, _Rows] = field(default_factory=lambda: ([], [], []))
+
+    def change(self, ids: NDArray[np.uint32]) -> tuple[tuple[EntityValues, EntityValues], I64]:
+        """The values before and after of the entities whose values differ, and the places of those with any after.
+
+        Raises:
+            ValueError: a row has gone that was not there.
+        """
+        values, n = sorted(self.numbers), max(1, len(self.numbers))
+        ranks = np.empty(len(values), np.int64)
+        ranks[[self.numbers[value] for value in values]] = np.arange(len(values))
+        before, new, gone = (
+            np.concatenate([np.zeros(0, np.int64), *(places * n + ranks[codes] for places, codes in own)])
+            for own in self.states
+        )
+        # Two literals of an entity may be the same value, so values count until the last of them has gone.
+        keys, counts = np.unique(np.concatenate([before, new]), return_counts=True)
+        left, of_left = np.unique(gone, return_counts=True)
+        at = np.searchsorted(keys, left)
+        if len(left) and (int(at.max()) == len(keys) or (keys[at] != left).any() or (counts[at] < of_left).any()):
+            raise ValueError("a literal has gone that was not there")
+        counts[at] -= of_left
+        earlier, later = sorted_distinct(before), keys[counts > 0]
+        changed = np.zeros(len(ids), bool)
+        changed[np.setxor1d(earlier, later, assume_unique=True) // n] = True
+        both = tuple(_of_rows(values, ids, own[changed[own // n]], n) for own in (earlier, later))
+        return (both[0], both[1]), later // n
+
+
+def _of_rows(values: Sequence[Value], ids: NDArray[np.uint32], keys: I64, n: int) -> EntityValues:
+    """The values of the entities at some places, from ascending keys place * n + value."""
+    places, codes = np.divmod(keys, n)
+    begins = np.flatnonzero(np.diff(places, prepend=-1))
+    return EntityValues(values, ids[places[begins]], np.diff(begins, append=len(keys)), codes)
+
+
+def _by_predicate(
+    triples: Iterable[StatedTriple], iris: Collection[str]
+) -> dict[str, tuple[list[Node], list[Literal]]]:
+    """The subjects and objects of the triples of some predicates whose object is a literal, by predicate."""
+    found = {NamedNode(iri): (list[Node](), list[Literal]()) for iri in iris}
+    for subject, predicate, end in triples:
+        own = found.get(predicate)
+        if own is not None and isinstance(end, Literal):
+            own[0].append(subject)
+            own[1].append(end)
+    return {predicate.value: own for predicate, own in found.items() if own[0]}
+
+
+def _column(place_of: Mapping[Node, int], subjects: Sequence[Node], literals: Sequence[Literal]) -> LiteralColumn:
+    numbers: dict[Literal, int] = {}
+    codes = [numbers.setdefault(literal, len(numbers)) for literal in literals]
+    places = np.array([place_of[subject] for subject in subjects], np.int64)
+    tags = [f"@{literal.language}" if literal.language else literal.datatype.value for literal in numbers]
+    return LiteralColumn(places, np.array(codes, np.int64), tags, [literal.value for literal in numbers])

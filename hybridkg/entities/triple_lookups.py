@@ -8,7 +8,11 @@ predicates in VALUES, and 5 ms for the same with the predicates in a FILTER.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
@@ -20,6 +24,23 @@ NODES_OF_A_QUERY = 500
 
 StatedTriple = tuple[Node, NamedNode, Term]
 """(subject, predicate, object) of a triple of the graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiteralColumn:
+    """Literals of nodes.
+
+    Args:
+        places: int64[n], the place of a node.
+        codes: int64[n], the place of its literal in `tags` and `texts`.
+        tags: of each distinct literal, `@` and the language, or else the datatype.
+        texts: of each.
+    """
+
+    places: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    tags: list[str]
+    texts: list[str]
 
 
 class TripleLookups:
@@ -51,19 +72,17 @@ class TripleLookups:
         """Triples whose object is one of the terms; the arguments are those of `outgoing`."""
         return self._triples("o", list(terms), only, without)
 
-    def literals(self, nodes: Sequence[Node], predicate: str) -> tuple[list[int], list[str], list[str]]:
-        """The literals that distinct nodes have by a predicate: (the place of the node of each, its tag, its text).
-
-        The tag is `@` and the language, or else the datatype.
-        """
+    def literals(self, nodes: Sequence[Node], predicate: str) -> LiteralColumn:
+        """The literals that distinct nodes have by a predicate."""
         place_of = {node: place for place, node in enumerate(nodes)}
-        places, tags, texts = list[int](), list[str](), list[str]()
+        places, codes, numbers = list[int](), list[int](), dict[tuple[str, str], int]()
         for subject, _, end in dict.fromkeys(self.outgoing(nodes, (predicate,))):
             if isinstance(end, Literal):
+                literal = f"@{end.language}" if end.language else end.datatype.value, end.value
                 places.append(place_of[subject])
-                tags.append(f"@{end.language}" if end.language else end.datatype.value)
-                texts.append(end.value)
-        return places, tags, texts
+                codes.append(numbers.setdefault(literal, len(numbers)))
+        tags, texts = [list(column) for column in zip(*numbers, strict=True)] or ([], [])
+        return LiteralColumn(np.array(places, np.int64), np.array(codes, np.int64), tags, texts)
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         """The nodes that are the subject or the object of a triple."""

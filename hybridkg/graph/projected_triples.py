@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups
+from hybridkg.entities.triple_lookups import LiteralColumn, StatedTriple, TripleLookups
 from hybridkg.graph.columns import Adjacency, ProjectionColumns
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -65,14 +65,15 @@ class ProjectedTriples(TripleLookups):
             for row, term in self._pairs(columns.backward, ids):
                 yield cast(Node, term), predicate, ends[row]
 
-    def literals(self, nodes: Sequence[Node], predicate: str) -> tuple[list[int], list[str], list[str]]:
+    def literals(self, nodes: Sequence[Node], predicate: str) -> LiteralColumn:
         if predicate not in self._predicates:
-            return [], [], []
+            return LiteralColumn(np.zeros(0, np.int64), np.zeros(0, np.int64), [], [])
         ids = self._ids_of(nodes)
         known = np.flatnonzero(ids >= 0)
         rows, targets = _neighbours(self._predicates[predicate][1].forward, ids[known].astype(np.uint32))
         is_literal = targets >= self._terms.n_nodes
-        return known[rows[is_literal]].tolist(), *self._terms.tagged(targets[is_literal])
+        distinct, codes = np.unique(targets[is_literal], return_inverse=True)
+        return LiteralColumn(known[rows[is_literal]], codes, *self._terms.tagged(distinct))
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         every = [predicate for _, predicate in self._predicates.values()]

@@ -17,6 +17,7 @@ from hybridkg.registry import Registry
 
 if TYPE_CHECKING:  # the command line lists the engines, and does without numpy
     from hybridkg.config.settings import Config
+    from hybridkg.interfaces.entity_values import EntityValues
     from hybridkg.interfaces.progress import Progress
     from hybridkg.interfaces.staying import Staying
     from hybridkg.interfaces.text_index import Ids, IndexedField, TextIndex
@@ -78,13 +79,13 @@ class FieldChange:
 
     Args:
         staying: the entities that have the same values in the field.
-        before: (earlier id, values) of the entities that had other values in it, and at least one, ascending.
-        values: (next id, values) of the entities with other values in it, and at least one, ascending.
+        before: the values, with earlier ids, of the entities that had other values in it, and at least one.
+        values: the values, with next ids, of the entities with other values in it, and at least one.
     """
 
     staying: Staying
-    before: Sequence[tuple[int, Values]]
-    values: Sequence[tuple[int, Values]]
+    before: EntityValues
+    values: EntityValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +152,8 @@ class TextEngine(Protocol):
     """Whether the values of a profile's `hk:filters` are stored with the text, so that an index follows them, too."""
 
     follows_fields: ClassVar[bool]
-    """Whether `follow` reads no text but that of `TextChange.fields`: of an entity that stays, `before` and `after`
-    then have only the fields that differ, which spares reading the others."""
+    """Whether `follow` reads no text but that of `TextChange.fields`: of entities that stay, `before`, `after` and
+    `ids` then need nothing, which spares reading the fields that do not differ."""
 
     @classmethod
     def analyzes_natively(cls, config: Config) -> bool: ...

@@ -1,19 +1,15 @@
-"""Values of literal fields that are read by columns are those of the full extraction, before and after a change."""
+"""Changes of literal fields that are read by columns are those of the full extractions before and after a change."""
 
 from __future__ import annotations
 
-from unittest.mock import patch
-
 import pytest
-from entity_states import LABEL, TYPE, E, Texts, full_texts, graphs, languages, literals
-from hypothesis import given, settings
+from entity_states import LABEL, TYPE, E, full_texts, graphs, languages, literals
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
-from hybridkg.entities import changed_text
-from hybridkg.entities.changed_text import changed_nodes, changed_values, texts_before_and_after
+from hybridkg.entities.changed_text import literal_changes
 from hybridkg.entities.changed_triples import TwoStates
-from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.field_routing import FieldRouting
 from hybridkg.entities.literal_texts import LiteralTexts
 from hybridkg.entities.profile.paths import ShaclAlternative, ShaclInverse, ShaclPredicate
@@ -70,25 +66,26 @@ def store_of(triples):
     st.none() | st.none() | graphs,
     st.booleans(),
 )
-def test_texts_before_and_after_are_those_of_the_full_extraction(profile, one, more, toggled, two, projected):
+def test_changed_values_are_those_of_the_full_extractions(profile, one, more, toggled, two, projected):
     before = triples_of([*one, *more])
     after = before ^ triples_of(toggled) if two is None else triples_of(two)
     stores, added, removed = [store_of(before), store_of(after)], after - before, before - after
     full = [full_texts(profile, store, None) for store in stores]
-    columns = columns_of([Triple(*triple) for triple in before], sorted(full[0], key=str))
+    entities = sorted(full[0], key=str)
+    columns = columns_of([Triple(*triple) for triple in before], entities)
     known = ProjectedTriples(columns) if projected else TripleLookups(stores[0])
     states = TwoStates.from_before(known, sorted(added, key=str), sorted(removed, key=str))
-    change = SourceChange(states.added, states.removed)
-    dirty = dirty_entities(profile, change, states.after_streamed, limit=100, known=full[0]).nodes
-    texts = texts_before_and_after(dirty, profile, states, entities=full[0])
-    differing = [node for node in {**full[0], **full[1]} if full[0].get(node) != full[1].get(node)]
-    assert set(changed_nodes(*texts)) == set(differing)
-    none = tuple([] for _ in profile.fields)
-    for position, values in enumerate(changed_values(differing, *texts)):
-        wanted = [tuple(own.get(node, none)[position] for own in full) for node in differing]
-        pairs = [(node, old, new) for node, (old, new) in zip(differing, wanted, strict=True) if old != new]
-        assert values == {node: new for node, _, new in pairs}
-        assert {node: texts[0].texts.get(node, none)[position] for node in values} == {n: old for n, old, _ in pairs}
+    ids = {node: 3 * i for i, node in enumerate(entities)}
+    changes = literal_changes(ids, profile, states, limit=100)
+    event(f"read by columns: {changes is not None}")
+    if changes is None:
+        return
+    assert list(full[0]) == list(full[1])
+    for position, columns_of_field in enumerate(changes):
+        pairs = [(ids[node], full[0][node][position], full[1][node][position]) for node in entities]
+        wanted = [(i, old, new) for i, old, new in pairs if old != new]
+        assert list(columns_of_field[0]) == [(i, old) for i, old, _ in wanted if old]
+        assert list(columns_of_field[1]) == [(i, new) for i, _, new in wanted if new]
 
 
 def routing_of(*some: Field, **others) -> tuple[Profile, FieldRouting]:
@@ -123,30 +120,45 @@ def test_a_change_of_classes_or_of_structure_is_left_to_the_other_reader():
     assert not reader.follows(frozenset({"http://www.w3.org/1999/02/22-rdf-syntax-ns#first"}))
 
 
+FILM, OTHER, PREDICATE = NamedNode(E + "film"), NamedNode(E + "other"), NamedNode(E + "p")
+PROFILE = Profile("p", (Field("a", path=P), Field("b", path=ShaclPredicate(E + "q"))))
+
+
+def changed(quads, added, removed=(), *, limit=10):
+    store = OxigraphStore.memory([Quad(*triple) for triple in quads])
+    states = TwoStates.from_before(TripleLookups(store), added, removed)
+    ids = {node: i for i, node in enumerate(dict.fromkeys(subject for subject, _, _ in quads))}
+    known = {subject: ids[subject] for subject, _, _ in (*added, *removed) if subject in ids}
+    found = literal_changes(known, PROFILE, states, limit=limit)
+    return found if found is None else [tuple(map(list, own)) for own in found]
+
+
+def test_only_the_fields_and_entities_that_differ_are_told():
+    text = [(FILM, PREDICATE, Literal("Alien")), (OTHER, PREDICATE, Literal("Heat"))]
+    found = changed(text, [(FILM, PREDICATE, Literal("Aliens", language="en"))])
+    assert found == [([(0, [("Alien", "")])], [(0, [("Alien", ""), ("Aliens", "en")])]), ([], [])]
+
+
+def test_a_value_stays_as_long_as_one_of_its_literals_does():
+    other = Literal("Alien", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#token"))
+    text = [(FILM, PREDICATE, Literal("Alien")), (FILM, PREDICATE, other)]
+    assert changed(text, [], text[:1]) == [([], []), ([], [])]
+    assert changed([*text, (FILM, PREDICATE, Literal("Heat"))], [], text)[0][1] == [(0, [("Heat", "")])]
+
+
+@pytest.mark.parametrize(
+    ("added", "removed", "limit"),
+    [
+        ([(NamedNode(E + "new"), PREDICATE, Literal("Heat"))], [], 10),  # no entity before
+        ([], [(FILM, PREDICATE, Literal("Alien"))], 10),  # perhaps no entity after
+        ([(FILM, PREDICATE, Literal("Heat")), (OTHER, PREDICATE, Literal("Heat"))], [], 1),
+    ],
+)
+def test_other_changes_are_left_to_the_other_reader(added, removed, limit):
+    text = [(FILM, PREDICATE, Literal("Alien")), (OTHER, PREDICATE, Literal("Casino"))]
+    assert changed(text, added, removed, limit=limit) is None
+
+
 def test_a_literal_that_the_earlier_state_lacks_leaves_the_change_to_the_other_reader(caplog):
-    film, p = NamedNode(E + "film"), NamedNode(E + "p")
-    store = OxigraphStore.memory([Quad(film, p, Literal("Alien"))])
-    states = TwoStates.from_before(TripleLookups(store), [], [(film, p, Literal("Heat"))])
-    profile = Profile("p", (Field("a", path=P), Field("b", path=ShaclPredicate(E + "q"))))
-    before, after = texts_before_and_after([film], profile, states, entities={film})
-    assert before.texts == after.texts == {film: ([("Alien", "")], [])}
+    assert changed([(FILM, PREDICATE, Literal("Alien"))], [], [(FILM, PREDICATE, Literal("Heat"))]) is None
     assert "lacks" in caplog.text
-
-
-def test_many_entities_are_read_at_once_and_others_with_them():
-    p = NamedNode(E + "p")
-    films = [NamedNode(f"{E}{i:04}") for i in range(1_500)]
-    store = OxigraphStore.memory([Quad(film, p, Literal(f"film {i}")) for i, film in enumerate(films)])
-    added = [(film, p, Literal("new")) for film in [*films, NamedNode(E + "x"), BlankNode("y")]]
-    states = TwoStates.from_before(TripleLookups(store), added, [(films[0], p, Literal("film 0"))])
-    profile = Profile("p", (Field("a", path=P), Field("b", path=ShaclPredicate(E + "q"))))
-    nodes = [subject for subject, _, _ in added]
-    with patch.object(
-        changed_text._TextReader, "read", autospec=True, side_effect=changed_text._TextReader.read
-    ) as read:
-        before, after = texts_before_and_after(nodes, profile, states, (None, Texts({})), entities=set(films))
-    assert {node for call in read.call_args_list for node in call.args[1]} == {NamedNode(E + "x"), BlankNode("y")}
-    assert list(after.texts) == [BlankNode("y"), *films, NamedNode(E + "x")]
-    assert list(before.texts) == films
-    assert after.texts[films[0]] == ([("new", "")], [])
-    assert after.texts[films[7]] == ([("film 7", ""), ("new", "")], [])

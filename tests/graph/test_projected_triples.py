@@ -36,14 +36,23 @@ def test_lookups_in_the_projection_are_those_in_the_store(graph, asked, ends, wa
         assert set(projected.incoming(terms, only, without)) == set(store.incoming(terms, only, without))
     distinct = list(dict.fromkeys(asked))
     for predicate in (E + "p", E + "absent"):
-        found, expected = (zip(*lookups.literals(distinct, predicate), strict=True) for lookups in (projected, store))
-        assert sorted(found) == sorted(expected)
+        found, expected = (_listed(lookups.literals(distinct, predicate)) for lookups in (projected, store))
+        assert found == expected
     assert projected.in_graph(asked) == store.in_graph(asked)
     assert projected.subjects_in(asked) == store.subjects_in(asked)
     assert projected.structural(asked) == store.structural(asked)
     for types in ((TYPE,), (TYPE, E + "q")):
         classes = [E + "b", E + "c", E + "absent"]
         assert projected.instances(asked, classes, types) == store.instances(asked, classes, types)
+
+
+def _listed(column):
+    """The sorted (place, tag, text); each distinct literal is there once."""
+    literals = list(zip(column.tags, column.texts, strict=True))
+    assert len(set(literals)) == len(literals) == len(set(column.codes.tolist()))
+    return sorted(
+        (place, *literals[code]) for place, code in zip(column.places.tolist(), column.codes.tolist(), strict=True)
+    )
 
 
 def test_batches_of_a_few_terms_give_the_same_triples(monkeypatch):

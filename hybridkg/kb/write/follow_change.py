@@ -8,7 +8,7 @@ graph or analysed. An index on a server is a clone of the earlier one, with the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +19,7 @@ import numpy as np
 
 from hybridkg import __version__
 from hybridkg.config.settings import EMBEDDED
-from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, changed_values, texts_before_and_after
+from hybridkg.entities.changed_text import SelectedTexts, changed_nodes, literal_changes, texts_before_and_after
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.dirty import SourceChange, dirty_entities
 from hybridkg.entities.documents.document_store import Documents
@@ -38,10 +38,11 @@ from hybridkg.graph.statistics.earlier_statistics import EarlierStatistics
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.staying import Staying
-from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, Values, engine_name
+from hybridkg.interfaces.text_engine import ENGINE_FILE, CannotFollowError, FieldChange, TextChange, engine_name
 from hybridkg.interfaces.vector_index import encoded_fields, kind_of
 from hybridkg.kb.snapshot import PROFILE_FILE, VECTORS, Snapshot
 from hybridkg.kb.write.build_projection import PROJECTION
+from hybridkg.kb.write.changed_texts import ChangedTexts, field_changes, literal_field_changes, staying_of
 from hybridkg.kb.write.follow_vectors import follow_vectors
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, VectorReport
@@ -102,32 +103,26 @@ class IndexFollower:
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
             flushed = beside.submit(self.graph.flush)
             source = self._source_of_texts(change)
-            earlier_ids = _ids_by_node(self.live.nodes, dict.fromkeys(subject for subject, _, _ in source.triples))
-            known = {node: id for node, id in earlier_ids.items() if id >= 0}
+            ids_before = _ids_by_node(self.live.nodes, dict.fromkeys(subject for subject, _, _ in source.triples))
+            known = {node: id for node, id in ids_before.items() if id >= 0}
             states = self._states(source, known)
-            dirty, filtered = self._dirty(source, states, known)
-            earlier_ids |= _ids_by_node(self.live.nodes, [n for n in (*dirty, *filtered) if n not in earlier_ids])
-            before, after = self._texts(states, {node: earlier_ids[node] for node in (*dirty, *filtered)})
-            filtered = [node for node in filtered if node in after.texts]
-            changed = changed_nodes(before, after)
-            old_ids = {node: earlier_ids[node] for node in (*changed, *filtered)}
-            nodes, ids = self._write_nodes(changed, old_ids, after)
-            projected = beside.submit(self._write_projection, change, nodes, ids)
-            counts = self._write_text(old_ids, before, after, nodes, ids)
+            texts = self._literal_texts(states, known) or self._all_texts(source, states, ids_before, known)
+            projected = beside.submit(self._write_projection, change, texts.nodes, texts.ids)
+            counts = self._write_text(texts)
             flushed.result()
             projected.result()
-        vectors = self._write_vectors(changed, old_ids, after, nodes, ids)
+        vectors = self._write_vectors(texts)
         self.building.built("text", self.step.engine[1].name_of(self.building.path / "text"))
         self.building.built(PROJECTION, EMBEDDED)
         return IndexReport(
-            fields=len(after.fields),
+            fields=len(self._profile().indexed_fields()),
             entities=counts["entities"],
             terms=counts.get("terms"),
             postings=counts.get("postings"),
             tokens=counts.get("tokens"),
             text_bytes=counts.get("text_bytes"),
             vectors=vectors,
-            notes=self._notes(nodes),
+            notes=self._notes(texts.nodes),
         )
 
     # --- whether --------------------------------------------------------------------------
@@ -219,13 +214,16 @@ class IndexFollower:
             [NamedNode(iri) for iri in self.documents],
         )
 
+    def _limit(self) -> int:
+        """Entities above which a build from scratch takes no longer."""
+        assert self.live.nodes is not None
+        return max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
+
     def _dirty(
         self, source: SourceChange, states: TwoStates, known: Container[Node]
     ) -> tuple[Collection[Node], Collection[Node]]:
         """The entities whose texts may differ, and those whose stored filters may; `known` are entities before."""
-        assert self.live.nodes is not None
-        limit = max(REBUILD_LEAST, int(REBUILD_SHARE * len(self.live.nodes)))
-        dirty = dirty_entities(self._profile(), source, states.after_streamed, limit=limit, known=known)
+        dirty = dirty_entities(self._profile(), source, states.after_streamed, limit=self._limit(), known=known)
         if dirty.too_many:
             raise RebuildNeededError(dirty.reason)
         return dirty.nodes, dirty.filtered if self.step.engine[1].stores_filters else ()
@@ -255,6 +253,72 @@ class IndexFollower:
         store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
         return TwoStates.from_after(TripleLookups(store), change.added, change.removed)
 
+    def _literal_texts(self, states: TwoStates, known: Mapping[Node, int]) -> ChangedTexts | None:
+        """The change where it is one of literals of entities that stay; None where it may be another one, or where
+        more than the fields that differ is needed.
+        """
+        engine = self.step.engine[1]
+        reads_more = self.step.vectors is not None or not engine.follows_fields or engine.stores_filters
+        if reads_more or self.documents:
+            return None
+        assert self.live.nodes is not None
+        profile, documents = self._profile(), self.live.documents
+        fields = literal_changes(known, profile, states, documents, limit=self._limit())
+        if fields is None:
+            return None
+        none = SelectedTexts(profile, {}, self.live.union_default_graph, states.after)
+        nodes, ids = self._write_nodes((), {}, none)
+        changes = literal_field_changes(fields, ids)
+        is_changed = any(len(one.before) or len(one.values) for one in changes)
+        return ChangedTexts(nodes, ids, none, self._text_change(none, none, ids, [], changes) if is_changed else None)
+
+    def _all_texts(
+        self, source: SourceChange, states: TwoStates, ids_before: Mapping[Node, int], known: Mapping[Node, int]
+    ) -> ChangedTexts:
+        """The change of the texts of the dirty entities, and of what an engine stores for filters.
+
+        Args:
+            source: the change.
+            states: the graph before and after it.
+            ids_before: the subjects of the change with their ids in the earlier node table, -1 for one that it lacks.
+            known: those of them that are entities in the state before.
+        """
+        dirty, filtered = self._dirty(source, states, known)
+        others = [node for node in (*dirty, *filtered) if node not in ids_before]
+        ids_before = {**ids_before, **_ids_by_node(self.live.nodes, others)}
+        before, after = self._texts(states, {node: ids_before[node] for node in (*dirty, *filtered)})
+        filtered = [node for node in filtered if node in after.texts]
+        changed = changed_nodes(before, after)
+        old_ids = {node: ids_before[node] for node in (*changed, *filtered)}
+        nodes, ids = self._write_nodes(changed, old_ids, after)
+        if not old_ids:
+            return ChangedTexts(nodes, ids, after)
+        ordered = in_term_order(old_ids)
+        own, earlier = after.only(ordered), before.only(ordered)
+        staying = [node for node in own.texts if old_ids[node] >= 0]
+        earlier_ids = np.array([old_ids[node] for node in staying], np.int64)
+        new_ids = dict(zip(staying, ids.to_new(earlier_ids).tolist(), strict=True))
+        new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
+        fields = field_changes(ordered, earlier, own, ids, old_ids, new_ids)
+        stay = staying_of(ordered, old_ids, ids)
+        change = self._text_change(earlier, own, stay, [new_ids[node] for node in own.texts], fields, len(nodes))
+        return ChangedTexts(nodes, ids, after, change, changed, old_ids)
+
+    def _text_change(
+        self,
+        before: SelectedTexts,
+        after: SelectedTexts,
+        staying: Staying,
+        ids: Sequence[int],
+        fields: Sequence[FieldChange],
+        n_nodes: int | None = None,
+    ) -> TextChange:
+        assert self.live.text is not None
+        n = staying.n if n_nodes is None else n_nodes
+        bytes_before = self.live.text.counts["text_bytes"]
+        text_bytes = bytes_before + sum(one.values.text_bytes() - one.before.text_bytes() for one in fields)
+        return TextChange(before, after, staying, np.array(ids, np.uint32), fields, n, text_bytes)
+
     # --- how ------------------------------------------------------------------------------
 
     def _write_nodes(
@@ -273,82 +337,43 @@ class IndexFollower:
             ids = Staying.all(len(nodes))
         return NodeTable.open(self.building.path), ids
 
-    def _write_text(
-        self,
-        old_ids: Mapping[Node, int],
-        before: SelectedTexts,
-        after: SelectedTexts,
-        nodes: NodeTable,
-        ids: Staying,
-    ) -> dict[str, int]:
-        """Writes the text index of changed entities, and returns its counts.
-
-        Args:
-            old_ids: the entities with their ids in the earlier node table, -1 for a new one.
-            before: texts of the state before.
-            after: texts of the state after.
-            nodes: the next node table.
-            ids: the earlier entities that have text still.
-        """
-        assert self.live.nodes is not None
+    def _write_text(self, texts: ChangedTexts) -> dict[str, int]:
+        """Writes the text index, and returns its counts."""
         assert self.live.text is not None
         folder, previous = self.building.path / "text", self._previous / "text"
-        if not old_ids:
+        if texts.change is None:
             link_tree(previous, folder)
             return dict(self.live.text.counts)
         folder.mkdir()
         name, engine = self.step.engine
-        changed = in_term_order(old_ids)
-        own, earlier = after.only(changed), before.only(changed)
-        staying = [node for node in own.texts if old_ids[node] >= 0]
-        known = np.array([old_ids[node] for node in staying], np.int64)
-        new_ids = dict(zip(staying, ids.to_new(known).tolist(), strict=True))
-        new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
-        fields = _field_changes(changed, earlier, own, ids, old_ids, new_ids)
-        change = TextChange(
-            earlier,
-            own,
-            _staying(changed, old_ids, ids),
-            np.array([new_ids[node] for node in own.texts], np.uint32),
-            fields,
-            len(nodes),
-            self.live.text.counts["text_bytes"] + sum(_bytes(one.values) - _bytes(one.before) for one in fields),
-        )
         try:
-            counts = engine.follow(previous, folder, change, self.progress)
+            counts = engine.follow(previous, folder, texts.change, self.progress)
         except CannotFollowError as e:
             raise RebuildNeededError(str(e)) from e
-        (folder / PROFILE_FILE).write_text(own.profile.to_json(), encoding="utf-8")
+        (folder / PROFILE_FILE).write_text(texts.after.profile.to_json(), encoding="utf-8")
         (folder / ENGINE_FILE).write_text(f"{name}\n", encoding="ascii")
         if self.step.synonyms.rules:
             (folder / SYNONYMS_FILE).write_text(self.step.synonyms.text(), encoding="utf-8")
         return counts
 
-    def _write_vectors(
-        self,
-        changed: Collection[Node],
-        old_ids: Mapping[Node, int],
-        after: SelectedTexts,
-        nodes: NodeTable,
-        ids: Staying,
-    ) -> VectorReport | None:
+    def _write_vectors(self, texts: ChangedTexts) -> VectorReport | None:
         """Writes the vectors; None where there are none."""
         if self.step.vectors is None:
             return None
         previous, folder = self._previous / VECTORS, self.building.path / VECTORS
-        own = after.only(changed)
+        own = texts.after.only(texts.changed)
         report = follow_vectors(
             previous,
             folder,
             self.step.vectors,
-            _staying(changed, old_ids, ids).array,
+            staying_of(texts.changed, texts.old_ids, texts.ids).array,
             own,
-            nodes.find_many([*own.texts]).tolist(),
+            texts.nodes.find_many([*own.texts]).tolist(),
             self.progress,
         )
         self.building.built(VECTORS, self.step.vectors.name)
         if not self.step.vectors.kind.fingerprint():
-            self.building.counts[UNLEARNED] = self.building.counts.get(UNLEARNED, 0) + len(changed)
+            self.building.counts[UNLEARNED] = self.building.counts.get(UNLEARNED, 0) + len(texts.changed)
         return report
 
     def _notes(self, nodes: NodeTable) -> tuple[str, ...]:
@@ -406,39 +431,6 @@ class IndexFollower:
         return EarlierStatistics(statistics, changed)
 
 
-def _field_changes(
-    changed: Collection[Node],
-    before: SelectedTexts,
-    after: SelectedTexts,
-    ids: Staying,
-    old_ids: Mapping[Node, int],
-    new_ids: Mapping[Node, int],
-) -> list[FieldChange]:
-    """The changes of each field.
-
-    Args:
-        changed: the entities.
-        before: their texts before.
-        after: their texts after.
-        ids: the earlier entities that have text still.
-        old_ids: the earlier ids of the entities.
-        new_ids: the next ids of those that have text.
-    """
-    return [
-        FieldChange(
-            _staying(own, old_ids, ids),
-            [(old_ids[node], before.texts[node][i]) for node in own if node in before.texts if before.texts[node][i]],
-            [(new_ids[node], values) for node, values in own.items() if values],
-        )
-        for i, own in enumerate(changed_values(changed, before, after))
-    ]
-
-
-def _staying(changed: Iterable[Node], old_ids: Mapping[Node, int], ids: Staying) -> Staying:
-    """The earlier entities that have text still, and have not changed."""
-    return ids.without(np.array([id for id in map(old_ids.__getitem__, changed) if id >= 0], np.int64))
-
-
 def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node, int]:
     """The id of each node in a table; -1 for one that it does not have."""
     assert table is not None
@@ -468,8 +460,3 @@ def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:
     for quad in quads:
         found.setdefault(quad.triple, set()).add(quad.graph_name)
     return found
-
-
-def _bytes(values_by_id: Iterable[tuple[int, Values]]) -> int:
-    """UTF-8 bytes of all values."""
-    return len("".join([text for _, values in values_by_id for text, _ in values]).encode("utf-8", "surrogatepass"))

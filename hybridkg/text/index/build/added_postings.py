@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.index.build.analysis_batch import AnalyzedBatch, BatchAnalyzer, payload_of
-from hybridkg.text.index.build.field_stream import FieldStream
-from hybridkg.text.index.build.runs import U32
-from hybridkg.text.index.build.sorting import FieldInOrder, table_of
-from hybridkg.text.index.build.tokens import Values
-from hybridkg.text.index.language_view import LanguageRuns
+from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
+from hybridkg.text.index.build.field_stream import MARKS
+from hybridkg.text.index.build.runs import NEXT_VALUE, U32, PostingRun, sort_run
+from hybridkg.text.index.build.sorting import table_of
+from hybridkg.text.index.build.token_columns import TokenColumns
+from hybridkg.text.index.language_view import LanguageRuns, places_of
 
 I64 = NDArray[np.int64]
 
@@ -53,31 +53,30 @@ class AddedPostings:
 
 
 def added_postings(
-    fields: Sequence[IndexedField],
-    analysis: BatchAnalyzer,
-    n_nodes: int,
-    texts: Sequence[Iterable[tuple[int, Values]]],
-    work: Path,
+    fields: Sequence[IndexedField], analysis: BatchAnalyzer, n_nodes: int, texts: Sequence[EntityValues]
 ) -> AddedPostings:
-    """Analyses the texts of entities, (id, values) for each field, as the builder does; `work` has temporary files."""
-    batches = [_analyzed(one.analyzer, analysis, records, n_nodes) for one, records in zip(fields, texts, strict=True)]
-    terms = sorted({term for batch, _ in batches for term in batch.terms})  # code points have the order of UTF-8
-    numbers = {term: number for number, term in enumerate(terms)}
-    places = table_of(np.arange(len(terms), dtype=np.uint32))
-    parts: list[tuple[I64, I64, U32, U32, U32]] = []
-    lengths, languages = [], []
-    for i, (batch, entities) in enumerate(batches):
-        own = FieldStream(work / f"added{i}.tmp")
-        own.add_batch(batch, entities, np.array([numbers[term] for term in batch.terms], np.uint32))
-        own.finish()
-        ordered = FieldInOrder(fields[i].name, i, own)
-        run, ids, counts, _ = ordered.sorted(0, len(own.slots), places)
-        own.remove()
-        lengths.append((ids, counts))
-        languages.append(ordered.languages())
-        term = np.repeat(run.terms.astype(np.int64), run.df)
-        parts.append((term, np.full(len(term), i, np.int64), run.ids, run.tf, run.positions))
-    term, field, ids, tf, positions = (np.concatenate(column) for column in zip(*parts, strict=True))
+    """Analyses the texts of entities, given for each field, as the builder does.
+
+    Raises:
+        ValueError: an entity is not below `n_nodes`.
+    """
+    for own in texts:
+        if len(own) and int(own.ids.max()) >= n_nodes:
+            raise ValueError(f"an entity is not below {n_nodes}")
+    streams, names = analysis.streams([(field.analyzer, own) for field, own in zip(fields, texts, strict=True)])
+    terms, places = _sorted_terms(streams, names)
+    table, parts, lengths, languages = table_of(places), list[tuple[int, PostingRun]](), [], []
+    for i, (stream, own) in enumerate(zip(streams, texts, strict=True)):
+        tokens, entities = table[stream.tokens + np.uint32(MARKS)], own.ids[stream.records]
+        run, counts = sort_run(tokens, entities, stream.slots)
+        parts.append((i, run))
+        lengths.append((entities, counts))
+        languages.append(_languages(stream, tokens, entities))
+    term = np.concatenate([np.repeat(run.terms.astype(np.int64), run.df) for _, run in parts])
+    field = np.concatenate([np.full(len(run.ids), i, np.int64) for i, run in parts])
+    ids, tf, positions = (
+        np.concatenate([getattr(run, name) for _, run in parts]) for name in ("ids", "tf", "positions")
+    )
     order = np.argsort(term, kind="stable")  # those of a field ascend by (term, entity) already
     starts = (np.cumsum(tf, dtype=np.int64) - tf)[order]
     tf = tf[order]
@@ -87,14 +86,19 @@ def added_postings(
     return AddedPostings(found, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
 
 
-def _analyzed(
-    analyzer: str, analysis: BatchAnalyzer, records: Iterable[tuple[int, Values]], n_nodes: int
-) -> tuple[AnalyzedBatch, U32]:
-    """The analysed texts of a field, and the entities of its records, all below `n_nodes`."""
-    entities, held = [list(column) for column in zip(*records, strict=True)] or ([], [])
-    if entities and not 0 <= min(entities) <= max(entities) < n_nodes:
-        raise ValueError(f"an entity is not below {n_nodes}")
-    texts = [text for values in held for text, _ in values]
-    languages = [language for values in held for _, language in values]
-    payload = payload_of(analyzer, analysis.chain(analyzer), texts, languages, [*map(len, held)])
-    return analysis.analyze(payload), np.array(entities, np.uint32)
+def _sorted_terms(streams: Sequence[TokenColumns], names: Sequence[str]) -> tuple[list[str], U32]:
+    """The terms of some streams in the order of their UTF-8, and the place of each number of theirs among them."""
+    is_met = np.zeros(len(names), bool)
+    for stream in streams:
+        is_met[stream.tokens[stream.tokens < NEXT_VALUE]] = True
+    met = np.flatnonzero(is_met).tolist()
+    met.sort(key=names.__getitem__)  # code points have the order of UTF-8
+    places = np.zeros(len(names), np.uint32)
+    places[met] = np.arange(len(met), dtype=np.uint32)
+    return [names[number] for number in met], places
+
+
+def _languages(stream: TokenColumns, tokens: U32, entities: U32) -> LanguageRuns:
+    positions, sizes = places_of(tokens, stream.slots, stream.changed, stream.changed_at)
+    numbers = {tag: number for number, tag in enumerate(stream.languages)}
+    return LanguageRuns.of(entities[stream.changed], positions, stream.tags, sizes, numbers)

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from pathlib import Path
@@ -22,23 +22,29 @@ from numpy.typing import NDArray
 
 from hybridkg import __version__
 from hybridkg.interfaces.analyzer import Analyzer
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.text.index.build.runs import NEXT_VALUE, U32
 from hybridkg.text.index.build.token_columns import (
     KERNEL,
     MAX_LETTERS,
     Texts,
     TokenColumns,
+    ValueTokens,
     Words,
     analyze_columns,
+    laid_out_values,
     supports_columns,
 )
-from hybridkg.text.index.build.tokens import TermNumberer, TokenStream
+from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
 
 VERSION = 1
 """Version of both formats; part of the file name, so that files of another version are never read."""
 
 MAX_CACHED_TERMS = 3_000_000
-"""Distinct terms at which an analyzer of batches clears its caches, at about 150 bytes each."""
+"""Distinct terms at which an analyzer of batches clears its caches."""
+
+BYTES_OF_TERM = 150
+"""Of a cached term, about."""
 
 COMPILED_FROM = 16_000
 """Bytes of a batch that the kernel analyses; a smaller one takes less time than the tables of the kernel."""
@@ -163,12 +169,7 @@ def payload_of(name: str, chain: str, texts: list[str], languages: list[str], co
     """The bytes of a batch: the analyzer, the texts and tags of all values, the number of values of each record."""
     numbers = {tag: number for number, tag in enumerate(dict.fromkeys(languages))}
     tags = [numbers[tag] for tag in languages] if len(numbers) > 1 else []
-    whole = "".join(texts)
-    if whole.isascii():
-        data, sizes = whole.encode(), [*map(len, texts)]
-    else:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        data, sizes = b"".join(encoded), [*map(len, encoded)]
+    data, sizes = _joined(texts)
     parts = [
         np.array(counts, np.uint32).tobytes(),
         np.array(sizes, np.uint32).tobytes(),
@@ -180,6 +181,15 @@ def payload_of(name: str, chain: str, texts: list[str], languages: list[str], co
         "languages": list(numbers), "sizes": [len(part) for part in parts],
     }  # fmt: skip
     return b"".join([json.dumps(head).encode(), b"\n", *parts])
+
+
+def _joined(texts: list[str]) -> tuple[bytes, list[int]]:
+    """Texts in UTF-8, one behind the other, and the bytes of each."""
+    whole = "".join(texts)
+    if whole.isascii():
+        return whole.encode(), [*map(len, texts)]
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    return b"".join(encoded), [*map(len, encoded)]
 
 
 def key_of(payload: bytes) -> str:
@@ -219,6 +229,57 @@ class BatchAnalyzer:
             self._words = Words(kernel)
         return self._words
 
+    def _make_room(self) -> None:
+        letters = 0 if self._words is None else self._words.letters
+        if len(self._analysis.numbers) > MAX_CACHED_TERMS or letters > MAX_LETTERS:
+            self._reset()
+
+    @property
+    def held(self) -> int:
+        """Bytes of the cached terms and words, about."""
+        letters = 0 if self._words is None else self._words.letters
+        return BYTES_OF_TERM * len(self._analysis.numbers) + letters
+
+    def forget_values(self) -> None:
+        """Clears the cache of whole texts, which serves within a batch."""
+        self._analysis.forget_values()
+
+    def streams(self, fields: Sequence[tuple[str, EntityValues]]) -> tuple[list[TokenColumns], list[str]]:
+        """The token streams of the values of entities, with places in a list of terms, and that list.
+
+        Args:
+            fields: (analyzer, values); those that share an analyzer and `values` share their analysis.
+
+        Raises:
+            KeyError: an analyzer is unknown.
+        """
+        self._make_room()
+        analysed: dict[tuple[str, int], tuple[Texts, ValueTokens] | None] = {}
+        found = list[TokenColumns]()
+        for name, own in fields:
+            key = name, id(own.values)
+            if key not in analysed:
+                analysed[key] = self._value_tokens(name, own)
+            held = analysed[key]
+            if held is None:
+                found.append(_one_by_one(own, len(own), name, self._analysis))
+            else:
+                found.append(laid_out_values(*held, own.counts, own.codes))
+        return found, list(self._analysis.numbers)
+
+    def _value_tokens(self, name: str, own: EntityValues) -> tuple[Texts, ValueTokens] | None:
+        """The tokens of distinct values; None where they are analysed one by one."""
+        analyzer, tags = self._analyzers[name], list(dict.fromkeys(tag for _, tag in own.values))
+        whole, sizes = _joined([text for text, _ in own.values])
+        words = self._words_for(len(whole))
+        if words is None or not supports_columns(analyzer, tags):
+            return None
+        number = {tag: i for i, tag in enumerate(tags)}
+        of_values = np.array([number[tag] for _, tag in own.values], np.int64)
+        counts = np.ones(len(own.values), np.int64)
+        texts = Texts(counts, np.cumsum(sizes, dtype=np.int64), of_values, tags, np.frombuffer(whole, np.uint8))
+        return texts, ValueTokens.of(texts, name, analyzer, self._analysis, words)
+
     def analyze(self, payload: bytes) -> AnalyzedBatch:
         """Analyses a batch of `payload_of`.
 
@@ -226,10 +287,7 @@ class BatchAnalyzer:
             KeyError: the analyzer is unknown.
             ValueError: the analyzer has another chain.
         """
-        if len(self._analysis.numbers) > MAX_CACHED_TERMS or (
-            self._words is not None and self._words.letters > MAX_LETTERS
-        ):
-            self._reset()
+        self._make_room()
         end_of_head = payload.index(b"\n") + 1
         head: dict[str, Any] = json.loads(payload[:end_of_head])
         name = head["analyzer"]
@@ -254,9 +312,14 @@ def _texts(payload: bytes, cuts: list[int], languages: list[str]) -> Texts:
 def _read_one_by_one(texts: Texts, name: str, analysis: TermNumberer) -> TokenColumns:
     """The reference implementation of `analyze_columns`, for every analyzer."""
     values = ((texts.value(i), texts.languages[tag]) for i, tag in enumerate(texts.tags.tolist()))
-    entries = ((i, list(islice(values, count))) for i, count in enumerate(texts.counts.tolist()))
+    entries = (list(islice(values, count)) for count in texts.counts.tolist())
+    return _one_by_one(enumerate(entries), len(texts.counts), name, analysis)
+
+
+def _one_by_one(entries: Iterable[tuple[int, Values]], n: int, name: str, analysis: TermNumberer) -> TokenColumns:
+    """The token stream of `n` records."""
     stream = TokenStream()
-    analysis.add(name, entries, stream, len(texts.counts), float("inf"))
+    analysis.add(name, ((i, values) for i, (_, values) in enumerate(entries)), stream, n, float("inf"))
     tagged = stream.tagged
     streams = (stream.tokens, stream.entities, stream.slots, tagged.records, tagged.slots, tagged.tags)
     tokens, records, slots, changed, changed_at, tags = map(_array, streams)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,20 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.interfaces.analyzer import ANALYZERS
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.build.added_postings import AddedPostings, added_postings
-from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
 from hybridkg.text.index.build.held_postings import are_held
+from hybridkg.text.index.build.kept_analysis import kept_analysis
 from hybridkg.text.index.build.list_edits import EditedLists, Entering, ListEditor, edited_in_chunks, reentering
 from hybridkg.text.index.build.list_places import tail_lists
 from hybridkg.text.index.build.list_splicing import ListSplice
 from hybridkg.text.index.build.posting_lists import ListsWriter, Piece
 from hybridkg.text.index.build.segment_tail import SEGMENT, WrittenLists, finish_index
-from hybridkg.text.index.build.tokens import Values
 from hybridkg.text.index.language_view import PARTS, LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary, prefixes_of
@@ -81,8 +81,8 @@ def merge_text(
     fields: Sequence[IndexedField],
     staying: Sequence[Staying],
     n_nodes: int,
-    before: Sequence[Sequence[tuple[int, Values]]],
-    changed: Sequence[Iterable[tuple[int, Values]]],
+    before: Sequence[EntityValues],
+    changed: Sequence[EntityValues],
     text_bytes: int,
     *,
     chunk_postings: int = CHUNK_POSTINGS,
@@ -96,9 +96,9 @@ def merge_text(
         fields: of both indexes.
         staying: for each field, the earlier entities that have the same values in it.
         n_nodes: exclusive upper bound of the next ids.
-        before: for each field, the (earlier id, values) of the entities that had other values in it, ascending; they
+        before: for each field, the values before, with earlier ids, of the entities that had other values in it; they
             spare work, and where they are not those of the earlier index, all of it is done.
-        changed: for each field, the (next id, values) of the entities with other values in it, ascending.
+        changed: for each field, the values, with next ids, of the entities with other values in it.
         text_bytes: bytes of the whole text, for the counts.
         chunk_postings: bounds the memory, and does not change the result.
         progress: counts postings.
@@ -119,7 +119,8 @@ def merge_text(
     n_postings, n_fields = int(reader.array("lists.postings")[-1]), len(fields)
     leave = ids_stay and sum(map(len, before)) <= max(MAX_ANALYSED, n_postings // POSTINGS_OF_TEXT)
     analysed = (fields, changed) if not leave else ([*fields, *fields], [*changed, *before])
-    both = added_postings(analysed[0], BatchAnalyzer(analyzers), n_nodes, analysed[1], folder)
+    with kept_analysis(analyzers) as analysis:
+        both = added_postings(analysed[0], analysis, n_nodes, analysed[1])
     added = both.of_fields(0, n_fields)
     lengths = _lengths(out, reader, staying, n_nodes, added, ids_stay=ids_stay)
     lists = _Lists(SegmentPostings(reader, len(terms) * len(fields)), terms, added, staying, len(fields))

@@ -145,28 +145,77 @@ def supports_columns(analyzer: Analyzer, languages: Sequence[str]) -> bool:
 
 def analyze_columns(texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer, words: Words) -> TokenColumns:
     """Analyses a batch whose analyzer, `name`, `supports_columns`; `words` belong to `analysis`."""
-    met, per_value = words.split(texts)
-    plain = per_value >= 0
-    stemmers = [analyzer.stemmer(tag) for tag in texts.languages]
-    spoken = np.repeat(texts.tags[plain], per_value[plain])
-    numbers = np.empty(len(met), np.uint32)
-    for stemmer in sorted(set(stemmers)):
-        own = np.isin(spoken, [i for i, one in enumerate(stemmers) if one == stemmer])
-        chosen: Any = slice(None) if own.all() else own
-        numbers[chosen] = words.numbers(met[chosen], name, analyzer, stemmer, analysis.numbers)
-    others = {
-        i: np.array(list(analysis.tokens(name, texts.languages[texts.tags[i]], texts.value(i))), np.uint32)
-        for i in np.flatnonzero(~plain).tolist()
-    }
-    for i, tokens in others.items():
-        per_value[i] = len(tokens)
-    return _laid_out(texts, plain, per_value, numbers, others)
+    tokens = ValueTokens.of(texts, name, analyzer, analysis, words)
+    return _laid_out(texts, tokens)
 
 
-def _laid_out(
-    texts: Texts, plain: NDArray[np.bool_], per_value: _I64, numbers: U32, others: dict[int, U32]
-) -> TokenColumns:
+@dataclass(frozen=True)
+class ValueTokens:
+    """The tokens of each value of some texts.
+
+    Args:
+        plain: bool[values], whether the kernel has split a value.
+        per_value: int64[values], the tokens of each.
+        numbers: uint32[...], those of the plain values, value by value.
+        others: those of the others, by value.
+    """
+
+    plain: NDArray[np.bool_]
+    per_value: _I64
+    numbers: U32
+    others: dict[int, U32]
+
+    @classmethod
+    def of(cls, texts: Texts, name: str, analyzer: Analyzer, analysis: TermNumberer, words: Words) -> ValueTokens:
+        """The tokens of texts; the arguments are those of `analyze_columns`."""
+        met, per_value = words.split(texts)
+        plain = per_value >= 0
+        stemmers = [analyzer.stemmer(tag) for tag in texts.languages]
+        numbers = np.empty(len(met), np.uint32)
+        spoken = np.repeat(texts.tags[plain], per_value[plain]) if len(set(stemmers)) > 1 else None
+        for stemmer in sorted(set(stemmers)):
+            chosen: Any = slice(None)
+            if spoken is not None:
+                chosen = np.isin(spoken, [i for i, one in enumerate(stemmers) if one == stemmer])
+            numbers[chosen] = words.numbers(met[chosen], name, analyzer, stemmer, analysis.numbers)
+        others = {
+            i: np.array(list(analysis.tokens(name, texts.languages[texts.tags[i]], texts.value(i))), np.uint32)
+            for i in np.flatnonzero(~plain).tolist()
+        }
+        for i, tokens in others.items():
+            per_value[i] = len(tokens)
+        return cls(plain, per_value, numbers, others)
+
+    def chosen(self, codes: _I64) -> ValueTokens:
+        """The tokens of values that are chosen by their places, repeats allowed.
+
+        >>> own = ValueTokens(np.array([True, True]), np.array([1, 2]), np.array([7, 8, 9], np.uint32), {})
+        >>> own.chosen(np.array([1, 0, 1])).numbers.tolist()
+        [8, 9, 7, 8, 9]
+        """
+        plain, per_value = self.plain[codes], self.per_value[codes]
+        own = np.where(self.plain, self.per_value, 0)
+        begins, sizes = (np.cumsum(own) - own)[codes[plain]], per_value[plain]
+        at = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        others = {i: self.others[int(codes[i])] for i in np.flatnonzero(~plain).tolist()} if self.others else {}
+        return ValueTokens(plain, per_value, self.numbers[at], others)
+
+
+def laid_out_values(texts: Texts, tokens: ValueTokens, counts: _I64, codes: _I64) -> TokenColumns:
+    """The token stream of records of values that repeat.
+
+    Args:
+        texts: the distinct values.
+        tokens: of each.
+        counts: int64[records], values of each record.
+        codes: int64[sum(counts)], places of the values, record by record.
+    """
+    return _laid_out(Texts(counts, texts.ends, texts.tags[codes], texts.languages, texts.text), tokens.chosen(codes))
+
+
+def _laid_out(texts: Texts, values: ValueTokens) -> TokenColumns:
     """Concatenates the values of each record, as `TermNumberer.add` does."""
+    plain, per_value, numbers = values.plain, values.per_value, values.numbers
     record = np.repeat(np.arange(len(texts.counts)), texts.counts)
     last = np.cumsum(texts.counts)
     first = last - texts.counts
@@ -178,7 +227,7 @@ def _laid_out(
     starts = slots[:-1] + marked
     own = per_value[plain]
     tokens[np.repeat(starts[plain] - (np.cumsum(own) - own), own) + np.arange(len(numbers))] = numbers
-    for i, other in others.items():
+    for i, other in values.others.items():
         tokens[starts[i] : starts[i] + len(other)] = other
 
     per_record = slots[last] - slots[first]

@@ -59,6 +59,10 @@ class _TermNumbers(dict[str, int]):
         tokens = self._values[text] = array("I", numbers)
         return tokens
 
+    def forget_values(self) -> None:
+        """Clears the cache of texts."""
+        self._values.clear()
+
     def __missing__(self, word: str) -> int:
         term = self._analyzer.term(word, self._stemmer)
         number = self._numbers.setdefault(term, len(self._numbers)) if term else NO_TERM
@@ -120,6 +124,11 @@ class TermNumberer:
             if text_bytes >= max_bytes:
                 break
         stream.text_bytes = text_bytes
+
+    def forget_values(self) -> None:
+        """Clears the caches of texts."""
+        for words in self._words.values():
+            words.forget_values()
 
     def tokens(self, name: str, language: str, text: str) -> Iterable[int]:
         """The slots of one text."""

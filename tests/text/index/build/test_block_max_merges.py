@@ -11,6 +11,7 @@ from block_max_law import assert_law
 
 from hybridkg.compute.kernels import LazyKernel
 from hybridkg.errors import CorruptError
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField, TextQuery
 from hybridkg.text.index import EmbeddedTextIndex
@@ -90,8 +91,8 @@ def merged(folder, previous, old, new):
         ids = np.arange(len(old))
         ids[own] = -1
         staying.append(Staying.of(ids))
-        before.append([(number, old[number][i]) for number in own if old[number][i]])
-        changed.append([(number, new[number][i]) for number in own])
+        before.append(EntityValues.of((number, old[number][i]) for number in own if old[number][i]))
+        changed.append(EntityValues.of((number, new[number][i]) for number in own))
     text_bytes = sum(len(value.encode()) for own in new for values in own for value, _ in values)
     merge_text(previous, folder, FIELDS, staying, len(new), before, changed, text_bytes)
     return folder

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sampling import examples
 
+from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.staying import Staying
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.text.index.build import incremental
@@ -76,8 +77,10 @@ def _merged(folder: Path, previous: Path, old: dict, new: dict, **limits) -> tup
         same = {key for key in old if key in new and new[key][i] == old[key][i]}
         stays = np.array([ids[key] if key in same else -1 for key in sorted(old)], np.int64)
         staying.append(Staying.of(stays))
-        before.append([(numbers[key], old[key][i]) for key in sorted(old) if key not in same if old[key][i]])
-        records.append([(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]])
+        left = [(numbers[key], old[key][i]) for key in sorted(old) if key not in same if old[key][i]]
+        entered = [(ids[key], new[key][i]) for key in sorted(new) if new[key][i] != old.get(key, absent)[i]]
+        before.append(EntityValues.of(left))
+        records.append(EntityValues.of(entered))
     path = _new(folder)
     return path, merge_text(previous, path, FIELDS, staying, len(ids), before, records, _bytes(new), **limits)
 
@@ -144,8 +147,8 @@ def test_earlier_texts_that_are_not_those_of_the_index_are_noticed(folder, monke
     monkeypatch.setattr(
         incremental,
         "added_postings",
-        lambda fields, analyzers, n, texts, work: real(
-            fields, analyzers, n, [[one for one in own if one[1] != old[5][0]] for own in texts], work
+        lambda fields, analysis, n, texts: real(
+            fields, analysis, n, [EntityValues.of(one for one in own if one[1] != old[5][0]) for own in texts]
         ),
     )
     merged, is_copied = _spliced(folder, previous, old, new)
@@ -255,5 +258,6 @@ def test_a_chain_of_merges_equals_a_build(folder):
 
 def test_other_fields_are_refused(folder):
     previous, _ = _built(folder, _many(3, 5))
+    none = EntityValues.of([])
     with pytest.raises(ValueError, match="other fields"):
-        merge_text(previous, _new(folder), FIELDS[:2], [Staying.all(3)] * 2, 3, [[], []], [[], []], 0)
+        merge_text(previous, _new(folder), FIELDS[:2], [Staying.all(3)] * 2, 3, [none] * 2, [none] * 2, 0)
