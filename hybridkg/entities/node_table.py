@@ -197,23 +197,21 @@ class NodeTable:
         """int64[len(nodes)]: the id of each node, -1 for none. A commit looks the same nodes up several times, so those
         of the last call are remembered.
         """
-        last, ids = self._last
+        last, last_ids = self._last
         if len(nodes) == len(last) and last == nodes:
-            return ids.copy()
+            return last_ids.copy()
         keys = [_key(node) for node in nodes]
         result = np.full(len(keys), -1, np.int64)
         if not keys or not len(self):
             return result
         sought = np.frombuffer(b"".join(map(_hash_bytes, keys)), "<u8")
-        hashes = np.frombuffer(self._hashes, "<u8")
-        places = np.searchsorted(hashes, sought)
-        hits = places < len(hashes)
-        hits[hits] = hashes[places[hits]] == sought[hits]
-        for i in np.flatnonzero(hits).tolist():
-            id = self._hash_ids[int(places[i])]
-            if self._is(id, keys[i]):
-                result[i] = id
-            else:  # two nodes with the same 64-bit hash
+        hashes, of_hashes = np.frombuffer(self._hashes, "<u8"), np.frombuffer(self._hash_ids, "<u4")
+        places = np.minimum(np.searchsorted(hashes, sought), len(hashes) - 1)
+        hits = np.flatnonzero(hashes[places] == sought)
+        ids = of_hashes[places[hits]]
+        result[hits] = ids
+        if not self._are(ids, [keys[i] for i in hits.tolist()]):  # two nodes with the same 64-bit hash
+            for i in hits.tolist():
                 result[i] = -1 if (other := self.find(nodes[i])) is None else other
         if len(nodes) <= MAX_REMEMBERED:
             self._last = list(nodes), result.copy()
@@ -255,6 +253,13 @@ class NodeTable:
     def rank(self, ids: Ids) -> NDArray[np.uint32]:
         """uint32[len(ids)]: the rank of each node in SPARQL order; compare nodes by this, never by id."""
         return ids
+
+    def _are(self, ids: Ids, keys: Sequence[bytes]) -> bool:
+        """Whether the texts of some nodes are these."""
+        text, offsets = self.texts()
+        starts, ends = offsets[ids], offsets[ids + np.uint32(1)]
+        sizes = np.fromiter(map(len, keys), np.uint64, len(keys))
+        return bool((ends - starts == sizes).all()) and gathered(text, starts, ends)[0].tobytes() == b"".join(keys)
 
     def _is(self, id: int, key: bytes) -> bool:
         return self._text[self._offsets[id] : self._offsets[id + 1]] == key

@@ -231,12 +231,11 @@ class StoredTerms:
 
     def _kinds_of(self, literals: Sequence[int]) -> list[int]:
         """The number of the language or datatype of each literal; -1 for a plain string."""
-        tail = self.tail
-        if tail is None or max(literals, default=0) < tail.part.first:
-            end, kind_of = self.base.strings_end, self.base.kind_of
+        tail, end, kind_of = self.tail, self.base.strings_end, self.base.kind_of
+        if tail is None or max(literals, default=0) < (first := tail.part.first):
             return [-1 if i < end else kind_of[i - end] for i in literals]
-        first = tail.part.first
-        return [(self.base if i < first else tail).kind(i) for i in literals]
+        kind = tail.kind
+        return [-1 if i < end else kind_of[i - end] if i < first else kind(i) for i in literals]
 
     def _tags_of(self, literals: Sequence[int]) -> list[str]:
         """The tags of some literals."""

@@ -137,8 +137,10 @@ class ArrayEdit:
         [0, 4, 6, 7, 8]
         """
         if len(self.removed) + len(self.inserted) > MAX_SLICES:
-            after = self.apply(np.diff(offsets.astype(np.int64)), np.asarray(lengths, np.int64))
-            return np.concatenate(([0], np.cumsum(after))).astype(dtype)
+            after = self.apply(np.diff(offsets).astype(dtype, copy=False), np.asarray(lengths))
+            whole = np.zeros(self.new_size + 1, dtype)
+            np.cumsum(after, out=whole[1:], dtype=dtype)
+            return whole
         result, at, end = np.zeros(self.new_size + 1, dtype), 0, 0
         for piece in self.pieces():
             if isinstance(piece, tuple):

@@ -331,11 +331,10 @@ class IndexFollower:
         new = [node for node in changed if old_ids[node] < 0 and node in after.texts]
         if gone or new:
             ids = Staying.of(nodes.write_changed(self.building.path, np.array(gone, np.int64), new))
-        else:
-            for name in NODE_FILES:
-                link_or_copy(self._previous / name, self.building.path / name)
-            ids = Staying.all(len(nodes))
-        return NodeTable.open(self.building.path), ids
+            return NodeTable.open(self.building.path), ids
+        for name in NODE_FILES:
+            link_or_copy(self._previous / name, self.building.path / name)
+        return nodes, Staying.all(len(nodes))
 
     def _write_text(self, texts: ChangedTexts) -> dict[str, int]:
         """Writes the text index, and returns its counts."""

@@ -6,13 +6,13 @@ base do so among each other, with lists between them that belong to no term any 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.codec.packing import blocks_of
 from hybridkg.text.index.layout import Array
 from hybridkg.text.index.postings import SegmentPostings
@@ -20,22 +20,27 @@ from hybridkg.text.index.postings import SegmentPostings
 I64 = NDArray[np.int64]
 
 
-class ListSpan(NamedTuple):
-    """(first, end) of the posting blocks of lists that lie one after the other, and of their positions."""
+class ListSpans(NamedTuple):
+    """Spans of lists that lie one after the other.
 
-    blocks: tuple[int, int]
-    positions: tuple[int, int]
+    Args:
+        owners: int64[s], ascending, the range of numbers of each span.
+        blocks: int64[2, s], its first posting block and the one behind its last.
+        positions: int64[2, s], likewise.
+    """
+
+    owners: I64
+    blocks: I64
+    positions: I64
 
 
 class ListPlaces(Protocol):
     """Where some lists of a segment lie."""
 
-    def between(self, first: int, end: int) -> Iterator[ListSpan]:
-        """The spans of the lists with the numbers first..end-1 among them, in the order of the numbers."""
-        ...
-
-    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
-        """bool[n]: whether one of the lists has a number in first..end-1, for each of n ranges."""
+    def spans(self, firsts: I64, ends: I64) -> ListSpans:
+        """The spans of the lists among them with the numbers first..end-1, for each of n ranges, which ascend and do
+        not overlap; in the order of the numbers.
+        """
         ...
 
 
@@ -45,15 +50,11 @@ class _Ordered:
 
     lists: SegmentPostings
 
-    def between(self, first: int, end: int) -> Iterator[ListSpan]:
+    def spans(self, firsts: I64, ends: I64) -> ListSpans:
         _, tokens, blocks = self.lists.arrays
-        if blocks[first] < blocks[end]:
-            yield ListSpan((int(blocks[first]), int(blocks[end])), (int(tokens[first]), int(tokens[end])))
-
-    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
-        blocks = self.lists.arrays[2]
-        found: NDArray[np.bool_] = blocks[firsts] < blocks[ends]
-        return found
+        owners = np.flatnonzero(blocks[firsts] < blocks[ends])
+        numbers = np.array([firsts[owners], ends[owners]])
+        return ListSpans(owners, blocks[numbers].astype(np.int64), tokens[numbers].astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -83,20 +84,17 @@ class _Scattered:
         cuts = np.flatnonzero(~follows) + 1
         return cls(numbers, np.array([begins, ends]), np.array([starts, starts + sizes]), cuts)
 
-    def between(self, first: int, end: int) -> Iterator[ListSpan]:
-        begin, until = self.numbers.searchsorted([first, end]).tolist()
-        if begin == until:
-            return
-        low, high = self.cuts.searchsorted([begin + 1, until]).tolist()
-        edges = [begin, *self.cuts[low:high].tolist(), until]
-        firsts, lasts = edges[:-1], [edge - 1 for edge in edges[1:]]
-        columns = (self.blocks[0][firsts], self.blocks[1][lasts], self.positions[0][firsts], self.positions[1][lasts])
-        for block, last_block, position, last_position in zip(*(one.tolist() for one in columns), strict=True):
-            yield ListSpan((block, last_block), (position, last_position))
-
-    def has_between(self, firsts: I64, ends: I64) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = self.numbers.searchsorted(firsts) < self.numbers.searchsorted(ends)
-        return found
+    def spans(self, firsts: I64, ends: I64) -> ListSpans:
+        begins, untils = self.numbers.searchsorted(firsts), self.numbers.searchsorted(ends)
+        some = np.flatnonzero(begins < untils)
+        begins, untils = begins[some], untils[some]
+        edges = sorted_distinct(np.concatenate([begins, self.cuts]))
+        own = begins.searchsorted(edges, "right") - 1
+        is_inside = (own >= 0) & (edges < untils[own]) if len(some) else np.zeros(len(edges), bool)
+        edges, own = edges[is_inside], own[is_inside]
+        lasts = np.minimum(np.append(edges[1:], len(self.numbers)), untils[own]) - 1
+        blocks, positions = (np.array([one[0][edges], one[1][lasts]]) for one in (self.blocks, self.positions))
+        return ListSpans(some[own], blocks, positions)
 
 
 def all_lists(lists: SegmentPostings) -> ListPlaces:

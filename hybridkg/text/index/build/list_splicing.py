@@ -7,7 +7,6 @@ written, to the tail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.distinct import are_among, sorted_distinct
 from hybridkg.text.index.build.list_edits import EditedLists
-from hybridkg.text.index.build.list_places import ListPlaces, ListSpan, all_lists, block_offsets, some_lists, tail_lists
+from hybridkg.text.index.build.list_places import ListPlaces, all_lists, block_offsets, some_lists, tail_lists
 from hybridkg.text.index.build.posting_lists import LISTS, MAX_ROWS, write_ends
 from hybridkg.text.index.codec.packing import LANES, PADDING, blocks_of
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
@@ -51,11 +50,18 @@ class SplicedLists:
     same: I64
 
 
-class _Range(NamedTuple):
-    """Lists that lie one after the other: earlier ones, or edited ones."""
+class _Ranges(NamedTuple):
+    """Ranges of lists that lie one after the other, in the order of the lists afterwards.
 
-    is_old: bool
-    span: ListSpan
+    Args:
+        is_old: bool[r], whether a range is of earlier lists, or of edited ones.
+        blocks: int64[2, r], its first posting block and the one behind its last, among the earlier or the edited ones.
+        positions: int64[2, r], likewise.
+    """
+
+    is_old: NDArray[np.bool_]
+    blocks: I64
+    positions: I64
 
 
 @dataclass(frozen=True)
@@ -146,58 +152,71 @@ class ListSplice:
         begins[is_new], begins[~is_new] = self.places, self.numbers
         return begins
 
-    def _groups(self) -> Iterator[tuple[int, int, int, int]]:
-        """(first, end) of adjacent earlier lists that are replaced, and (first, end) of those that replace them."""
+    def _groups(self) -> tuple[I64, I64, I64]:
+        """For each group of adjacent lists that are replaced: the first of them, the one behind their last, and the
+        first edited list in their place.
+        """
         begins = self._begins()
         ends = begins + ~self.is_new()
-        cuts = np.flatnonzero(begins[1:] != ends[:-1]) + 1
-        firsts, lasts = np.append(0, cuts)[: len(begins)], np.append(cuts, len(begins))
-        columns = begins[firsts], ends[lasts[: len(firsts)] - 1], firsts, lasts[: len(firsts)]
-        yield from zip(*(column.tolist() for column in columns), strict=True)
+        firsts = np.flatnonzero(np.append(True, begins[1:] != ends[:-1])[: len(begins)])
+        lasts = np.append(firsts[1:], len(begins)) - 1
+        return begins[firsts], ends[lasts[: len(firsts)]], firsts
 
-    def _ranges(self, places: ListPlaces) -> list[_Range]:
+    def _ranges(self, places: ListPlaces) -> _Ranges:
         """The ranges of the lists afterwards, in their order: the edited ones, and the earlier ones of some places."""
-        blocks, positions = _ends(blocks_of(self.edited.df)).tolist(), _ends(self.edited.cf).tolist()
-        at, done, found = 0, (0, 0), list[_Range]()
-        groups = [*self._groups(), (len(self.old.ends) - 1,) * 2 + (len(blocks) - 1,) * 2]
-        begins, ends = (np.array(column, np.int64) for column in list(zip(*groups, strict=True))[:2])
-        has_old = places.has_between(np.append(0, ends[:-1]), begins).tolist()
-        for (begin, end, _, last), is_old in zip(groups, has_old, strict=True):
-            if is_old:
-                found += (_Range(True, span) for span in places.between(at, begin))
-            until = blocks[last], positions[last]
-            if done[0] < until[0]:
-                if found and not found[-1].is_old:
-                    first = found.pop().span
-                    done = first.blocks[0], first.positions[0]
-                found.append(_Range(False, ListSpan((done[0], until[0]), (done[1], until[1]))))
-            at, done = end, until
-        return found
+        begins, ends, firsts = self._groups()
+        old = places.spans(np.append(0, ends), np.append(begins, len(self.old.ends) - 1))
+        # Edited lists lie one after the other, also those of several groups without earlier lists between them.
+        runs = np.flatnonzero(are_among(np.arange(len(firsts)), np.append(0, old.owners[old.owners > 0])))
+        edges = np.append(firsts[runs], len(self.edited.df))
+        blocks, positions = (
+            np.array([offsets[edges[:-1]], offsets[edges[1:]]])
+            for offsets in (_ends(blocks_of(self.edited.df)), _ends(self.edited.cf))
+        )
+        has_blocks = blocks[0] < blocks[1]
+        runs, blocks, positions = runs[has_blocks], blocks[:, has_blocks], positions[:, has_blocks]
+        order = np.argsort(np.concatenate([2 * old.owners, 2 * runs + 1]), kind="stable")
+        return _Ranges(
+            order < len(old.owners),
+            np.concatenate([old.blocks, blocks], axis=1)[:, order],
+            np.concatenate([old.positions, positions], axis=1)[:, order],
+        )
 
-    def _positions(self, ranges: Sequence[_Range]) -> Pieces:
+    def _positions(self, ranges: _Ranges) -> Pieces:
         edited = self.edited.positions
-        return [span.positions if is_old else edited[slice(*span.positions)] for is_old, span in ranges]
+        spans = zip(ranges.is_old.tolist(), *ranges.positions.tolist(), strict=True)
+        return [(first, end) if is_old else edited[first:end] for is_old, first, end in spans]
 
-    def _write_blocks(self, put: _Put, reader: ArrayReader, ranges: Sequence[_Range], start: tuple[int, int]) -> None:
+    def _write_blocks(self, put: _Put, reader: ArrayReader, ranges: _Ranges, start: tuple[int, int]) -> None:
         """Writes `blocks.*` and `packed`, by `put`; `start` are empty blocks before them, and their first row."""
         old, edited = self.old.packed, self.edited.packed
         gap, first_row = start
-        empty = np.zeros(gap, np.uint32)
-        for name, own, before in (("first", edited.first, [empty]), ("widths", edited.widths, [])):
-            pieces = [span.blocks if is_old else own[slice(*span.blocks)] for is_old, span in ranges]
-            put(f"blocks.{name}", reader, [*before, *pieces])
-        row, at, words = first_row, [empty], Pieces()
-        ends = self._end_rows(reader), {len(edited.at): len(edited.words) // LANES}
-        for is_old, span in ranges:
-            (begin, end), rows, ends_of = span.blocks, old.at if is_old else edited.at, ends[not is_old]
-            first, last = int(rows[begin]), ends_of[end] if end in ends_of else int(rows[end])
-            at.append(rows[begin:end] + np.uint32((row - first) % (1 << 32)))
-            words.append((first * LANES, last * LANES) if is_old else edited.words[first * LANES : last * LANES])
-            row += last - first
-        if row > MAX_ROWS:
+        sizes = ranges.blocks[1] - ranges.blocks[0]
+        before = np.cumsum(sizes) - sizes
+        at = np.repeat(ranges.blocks[0] - before, sizes) + np.arange(int(sizes.sum()))
+        is_old = np.repeat(ranges.is_old, sizes)
+
+        def chosen(earlier: Array, new: Array) -> Array:
+            found = np.empty((len(at), *earlier.shape[1:]), earlier.dtype)
+            found[is_old], found[~is_old] = earlier[at[is_old]], new[at[~is_old]]
+            return found
+
+        empty, rows = np.zeros(gap, np.uint32), chosen(old.at, edited.at)
+        put("blocks.first", reader, [empty, chosen(old.first, edited.first)])
+        put("blocks.widths", reader, [chosen(old.widths, edited.widths)])
+        begins = rows[before].astype(np.int64)
+        old_ends, edited_ends = self._end_rows(reader), {len(edited.at): len(edited.words) // LANES}
+        ends = np.where(
+            ranges.is_old, _rows(old.at, ranges.blocks[1], old_ends), _rows(edited.at, ranges.blocks[1], edited_ends)
+        )
+        counts = ends - begins
+        if first_row + int(counts.sum()) > MAX_ROWS:
             raise OverflowError("a segment holds at most 64 GB of packed postings")
-        put("blocks.at", reader, [np.concatenate(at)])
-        put("packed", reader, [*words, np.zeros(PADDING, np.uint32)])
+        shifts = first_row + np.cumsum(counts) - counts - begins
+        put("blocks.at", reader, [empty, rows + np.repeat(shifts % (1 << 32), sizes).astype(np.uint32)])
+        words = zip(ranges.is_old.tolist(), (begins * LANES).tolist(), (ends * LANES).tolist(), strict=True)
+        pieces = [(first, end) if own else edited.words[first:end] for own, first, end in words]
+        put("packed", reader, [*pieces, np.zeros(PADDING, np.uint32)])
 
     def _end_rows(self, reader: ArrayReader) -> dict[int, int]:
         """The end of the rows of the earlier blocks that no block follows, by the number behind theirs."""
@@ -246,6 +265,14 @@ class _Edit(NamedTuple):
     lists: ArrayEdit
     enters: NDArray[np.bool_]
     gone: I64
+
+
+def _rows(at: Array, blocks: I64, ends: dict[int, int]) -> I64:
+    """int64[n]: the first rows of some blocks; `ends` has the rows of those that do not begin behind another one."""
+    rows = at[np.minimum(blocks, len(at) - 1)].astype(np.int64) if len(at) else np.zeros(len(blocks), np.int64)
+    for block, row in ends.items():
+        rows[blocks == block] = row
+    return rows
 
 
 def _ends(counts: I64) -> I64:
