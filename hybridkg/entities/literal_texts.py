@@ -93,21 +93,24 @@ class LiteralTexts:
         """
         predicates = sorted({iri for position in self.fields for iri in self._steps(position)})
         new, gone = (_by_predicate(triples, predicates) for triples in (added, removed))
-        subjects = {subject for own in (*new.values(), *gone.values()) for subject in own[0]}
-        if any(ids.get(subject, -1) < 0 for subject in subjects):
+        columns = [(iri, state, *own[iri]) for state, own in ((_NEW, new), (_GONE, gone)) for iri in own]
+        subjects = [subject for _, _, own, _ in columns for subject in own]
+        try:
+            of_subjects = np.array([ids[subject] for subject in subjects], np.int64)
+        except KeyError:
             return None
-        entities = sorted(subjects, key=ids.__getitem__)
-        place_of = {node: place for place, node in enumerate(entities)}
-        fields = {position: _FieldRows() for position in self.fields}
+        own_ids, firsts, place_of_row = np.unique(of_subjects, return_index=True, return_inverse=True)
+        entities, fields = [subjects[first] for first in firsts.tolist()], {i: _FieldRows() for i in self.fields}
         for iri in predicates:
-            self._add(iri, lookups.literals(entities, iri), 0, fields)
-            for state, own in ((1, new), (2, gone)):
-                if iri in own:
-                    self._add(iri, _column(place_of, *own[iri]), state, fields)
+            self._add(iri, lookups.literals(entities, iri), _BEFORE, fields)
+        begin = 0
+        for iri, state, own, literals in columns:
+            places, begin = place_of_row[begin : begin + len(own)], begin + len(own)
+            self._add(iri, _column(places, literals), state, fields)
         has_text = np.zeros(len(entities), bool)
-        found, own_ids = [_NO_CHANGE] * len(self.profile.fields), np.array([ids[node] for node in entities], np.uint32)
+        found = [_NO_CHANGE] * len(self.profile.fields)
         for position, rows in fields.items():
-            found[position], places = rows.change(own_ids)
+            found[position], places = rows.change(own_ids.astype(np.uint32))
             has_text[places] = True
         return found if has_text.all() else None
 
@@ -135,6 +138,8 @@ class LiteralTexts:
             is_taken = of_rows >= 0
             fields[position].states[state].append((column.places[is_taken], of_rows[is_taken]))
 
+
+_BEFORE, _NEW, _GONE = range(3)
 
 _NO_CHANGE = EntityValues.of(()), EntityValues.of(())
 
@@ -193,9 +198,8 @@ def _by_predicate(
     return {predicate.value: own for predicate, own in found.items() if own[0]}
 
 
-def _column(place_of: Mapping[Node, int], subjects: Sequence[Node], literals: Sequence[Literal]) -> LiteralColumn:
+def _column(places: I64, literals: Sequence[Literal]) -> LiteralColumn:
     numbers: dict[Literal, int] = {}
     codes = [numbers.setdefault(literal, len(numbers)) for literal in literals]
-    places = np.array([place_of[subject] for subject in subjects], np.int64)
     tags = [f"@{literal.language}" if literal.language else literal.datatype.value for literal in numbers]
     return LiteralColumn(places, np.array(codes, np.int64), tags, [literal.value for literal in numbers])

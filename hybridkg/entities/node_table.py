@@ -259,7 +259,8 @@ class NodeTable:
         text, offsets = self.texts()
         starts, ends = offsets[ids], offsets[ids + np.uint32(1)]
         sizes = np.fromiter(map(len, keys), np.uint64, len(keys))
-        return bool((ends - starts == sizes).all()) and gathered(text, starts, ends)[0].tobytes() == b"".join(keys)
+        fits = (ends - starts == sizes) & (ends <= len(text))
+        return bool(fits.all()) and gathered(text, starts, ends)[0].tobytes() == b"".join(keys)
 
     def _is(self, id: int, key: bytes) -> bool:
         return self._text[self._offsets[id] : self._offsets[id + 1]] == key

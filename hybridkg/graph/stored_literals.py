@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hybridkg.graph.stored_strings import StoredStrings, joined_slices
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.gather import joined
+from hybridkg.rdf.string_bytes import decoded
 from hybridkg.storage.arrays import Array, MappedArrays, smallest_unsigned
 
 PIECES = "literal_pieces"
@@ -28,6 +29,9 @@ OF_VERSION_2 = "literals.text", "literals.offsets"
 FEW = 64
 """Forms up to which a slice for each takes no longer than an array of them."""
 
+
+MANY = 1_000
+"""Forms from which they are decoded as one text."""
 
 LISTED = 4_096
 """Places that are converted to Python ints at a time."""
@@ -115,7 +119,11 @@ class StoredLiterals:
         return self._pieces[number].string(place - self._firsts[number])
 
     def strings(self, places: Sequence[int]) -> list[str]:
-        """The forms at some places; about 0.4 us each."""
+        """The forms at some places; about 0.4 us each, and 0.2 where they are many that ascend."""
+        if len(places) >= MANY:
+            own = np.array(places, np.uint32)
+            if (own[1:] >= own[:-1]).all():
+                return decoded(*self.gathered(own))
         return [str(form, "utf-8") for form in self._slices(places)]
 
     def _slices(self, places: Iterable[int]) -> list[memoryview]:

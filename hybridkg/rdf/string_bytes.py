@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,19 @@ NOT_LEADING, LEADING_BITS = 0x80, 0xC0
 
 SAMPLE = 1 << 16
 """Bytes that are counted to look for rare bytes first."""
+
+
+def decoded(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """The strings of texts in UTF-8 that are one run of bytes, as `gathered` has them; about 100 ns each.
+
+    >>> decoded(np.frombuffer("onezwölf".encode(), np.uint8), np.array([0, 3, 8, 8]))
+    ['one', 'zwölf', '']
+    """
+    text = bytes(data).decode()
+    if len(text) < len(data):
+        leading = (data & LEADING_BITS) != NOT_LEADING
+        offsets = np.concatenate([[0], np.cumsum(leading)])[offsets]
+    return [text[first:end] for first, end in pairwise(offsets.tolist())]
 
 
 def containing(buffer: Bytes, ends: NDArray[Any], text: bytes) -> Mask:

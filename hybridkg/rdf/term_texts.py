@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pyoxigraph import BaseDirection
 
-from hybridkg.rdf.string_bytes import LEADING_BITS, NOT_LEADING
+from hybridkg.rdf.string_bytes import decoded
 from hybridkg.rdf.terms import (
     XSD_DOUBLE,
     XSD_STRING,
@@ -80,13 +79,7 @@ class TermTexts:
 
     def strings(self) -> list[str]:
         """The texts; about 100 ns each."""
-        text = bytes(self.data).decode()
-        ends = self.offsets
-        if len(text) < len(self.data):
-            leading = (self.data & LEADING_BITS) != NOT_LEADING
-            ends = np.concatenate([[0], np.cumsum(leading)])[ends]
-        bounds = ends.tolist()
-        return [text[first:end] for first, end in pairwise(bounds)]
+        return decoded(self.data, self.offsets)
 
     @property
     def present(self) -> list[int]:

@@ -18,7 +18,7 @@ from pyoxigraph import BlankNode, NamedNode, Quad, Store
 from hybridkg.errors import QueryLimitError
 from hybridkg.interfaces.progress import SILENT, Progress
 from hybridkg.rdf.stored import all_as_stored
-from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Triple
+from hybridkg.rdf.terms import RDF_LANG_STRING, XSD_STRING, GraphName, Literal, Term, Triple
 from hybridkg.store.graph_files import damage_is_told
 from hybridkg.store.quad_patterns import quads_of_pattern
 
@@ -322,7 +322,10 @@ def quads_as_stored(quads: Iterable[Quad]) -> list[Quad]:
     objects.
     """
     quads = list(quads)
-    typed = [at for at, quad in enumerate(quads) if _may_change(quad)]
+    changing = {term for term in {quad.object for quad in quads} if _may_change(term)}
+    if not changing:
+        return quads
+    typed = [at for at, quad in enumerate(quads) if quad.object in changing]
     terms = cast(list[Literal | Triple], [quads[at].object for at in typed])
     for at, term in zip(typed, all_as_stored(terms), strict=True):
         quad = quads[at]
@@ -330,8 +333,7 @@ def quads_as_stored(quads: Iterable[Quad]) -> list[Quad]:
     return quads
 
 
-def _may_change(quad: Quad) -> bool:
-    term = quad.object
+def _may_change(term: Term) -> bool:
     while isinstance(term, Triple):
         term = term.object
     return isinstance(term, Literal) and term.datatype not in _AS_WRITTEN

@@ -39,7 +39,7 @@ class TripleChange:
 
     def is_projected(self) -> bool:
         """Whether a projection can have every triple: none has a triple term or a literal with a base direction."""
-        return all(is_projected(triple.object) for triple in (*self.added, *self.removed))
+        return all(map(is_projected, {triple.object for triples in (self.added, self.removed) for triple in triples}))
 
 
 def is_projected(term: Term) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hybridkg.errors import CorruptError
 from hybridkg.interfaces.ranking_model import Postings
 from hybridkg.interfaces.text_index import Ids
+from hybridkg.rdf.gather import gathered
 from hybridkg.text.id_sets import NO_POSTINGS, NONE, restricted
 from hybridkg.text.index.codec.packing import (
     BLOCK,
@@ -72,14 +73,25 @@ class TermDictionary(SortedTerms):
         short = np.flatnonzero(known & (sizes < 8))
         first = low[short]
         known[short] = self.offsets[first + 1].astype(np.int64) - self.offsets[first].astype(np.int64) == sizes[short]
-        for i in np.flatnonzero(known & (sizes >= 8)).tolist():
+        long = np.flatnonzero(known & (sizes >= 8))
+        known[long] = is_first = self._are(low[long], [terms[i] for i in long.tolist()])
+        for i in long[~is_first].tolist():
             term, begin, end = terms[i], int(low[i]), int(high[i])
-            found = self._bytes(begin)
-            if found < term:
+            if self._bytes(begin) < term:
                 low[i] = place = self._first_of(term, begin + 1, end)
-                found = self._bytes(place) if place < end else b""
-            known[i] = found == term
+                known[i] = place < end and self._bytes(place) == term
         return low, known
+
+    def _are(self, numbers: NDArray[np.int64], terms: Sequence[bytes]) -> NDArray[np.bool_]:
+        """bool[n]: whether terms have these bytes."""
+        starts, ends = self.offsets[numbers].astype(np.int64), self.offsets[numbers + 1].astype(np.int64)
+        sizes = np.fromiter(map(len, terms), np.int64, len(terms))
+        are: NDArray[np.bool_] = (ends - starts == sizes) & (starts >= 0) & (ends <= len(self.text))
+        stored, offsets = gathered(self.text, starts[are], ends[are])
+        wanted = np.frombuffer(b"".join(term for term, own in zip(terms, are.tolist(), strict=True) if own), np.uint8)
+        differing = np.add.reduceat(stored != wanted, offsets[:-1]) if len(stored) else np.zeros(0, np.int64)
+        are[are] = differing == 0
+        return are
 
 
 def _prefix(term: bytes) -> np.uint64:
@@ -87,7 +99,7 @@ def _prefix(term: bytes) -> np.uint64:
 
 
 def prefixes_of(terms: Sequence[bytes]) -> NDArray[np.uint64]:
-    """uint64[n], ascending: the first eight bytes of sorted terms, zero-padded.
+    """uint64[n]: the first eight bytes of terms, zero-padded, which ascend where the terms do.
 
     >>> [hex(prefix) for prefix in prefixes_of([b"a", b"sea"]).tolist()]
     ['0x6100000000000000', '0x7365610000000000']

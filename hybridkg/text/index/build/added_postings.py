@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hybridkg.interfaces.entity_values import EntityValues
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
+from hybridkg.text.index.build.analysis_batch import BatchAnalyzer, TermBytes
 from hybridkg.text.index.build.field_stream import MARKS
 from hybridkg.text.index.build.runs import NEXT_VALUE, U32, PostingRun, sort_run
 from hybridkg.text.index.build.sorting import table_of
@@ -63,8 +63,8 @@ def added_postings(
     for own in texts:
         if len(own) and int(own.ids.max()) >= n_nodes:
             raise ValueError(f"an entity is not below {n_nodes}")
-    streams, names = analysis.streams([(field.analyzer, own) for field, own in zip(fields, texts, strict=True)])
-    terms, places = _sorted_terms(streams, names)
+    streams, numbered = analysis.streams([(field.analyzer, own) for field, own in zip(fields, texts, strict=True)])
+    terms, places = _sorted_terms(streams, numbered)
     table, parts, lengths, languages = table_of(places), list[tuple[int, PostingRun]](), [], []
     for i, (stream, own) in enumerate(zip(streams, texts, strict=True)):
         tokens, entities = table[stream.tokens + np.uint32(MARKS)], own.ids[stream.records]
@@ -82,20 +82,18 @@ def added_postings(
     tf = tf[order]
     ends = np.cumsum(tf, dtype=np.int64)
     at = np.repeat(starts - (ends - tf), tf) + np.arange(int(ends[-1]) if len(ends) else 0)
-    found = [term.encode("utf-8", "surrogatepass") for term in terms]
-    return AddedPostings(found, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
+    return AddedPostings(terms, term[order], field[order], ids[order], tf, positions[at], lengths, languages)
 
 
-def _sorted_terms(streams: Sequence[TokenColumns], names: Sequence[str]) -> tuple[list[str], U32]:
-    """The terms of some streams in the order of their UTF-8, and the place of each number of theirs among them."""
-    is_met = np.zeros(len(names), bool)
+def _sorted_terms(streams: Sequence[TokenColumns], terms: TermBytes) -> tuple[list[bytes], U32]:
+    """The terms of some streams in their order, and the place of each number of theirs among them."""
+    is_met = np.zeros(len(terms), bool)
     for stream in streams:
         is_met[stream.tokens[stream.tokens < NEXT_VALUE]] = True
-    met = np.flatnonzero(is_met).tolist()
-    met.sort(key=names.__getitem__)  # code points have the order of UTF-8
-    places = np.zeros(len(names), np.uint32)
-    places[met] = np.arange(len(met), dtype=np.uint32)
-    return [names[number] for number in met], places
+    numbers, found = terms.in_order(np.flatnonzero(is_met))
+    places = np.zeros(len(terms), np.uint32)
+    places[numbers] = np.arange(len(numbers), dtype=np.uint32)
+    return found, places
 
 
 def _languages(stream: TokenColumns, tokens: U32, entities: U32) -> LanguageRuns:

@@ -36,6 +36,7 @@ from hybridkg.text.index.build.token_columns import (
     supports_columns,
 )
 from hybridkg.text.index.build.tokens import TermNumberer, TokenStream, Values
+from hybridkg.text.index.postings import prefixes_of
 
 VERSION = 1
 """Version of both formats; part of the file name, so that files of another version are never read."""
@@ -201,6 +202,38 @@ def key_of(payload: bytes) -> str:
     return hashlib.blake2b(payload, digest_size=16).hexdigest()
 
 
+class TermBytes:
+    """Terms in UTF-8 by their numbers, with their first eight bytes, which sort nearly all of them."""
+
+    def __init__(self) -> None:
+        self._terms: list[bytes] = []
+        self._prefixes = np.zeros(0, np.uint64)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def extend(self, terms: dict[str, int]) -> None:
+        """Adds those of some terms that are new; their numbers ascend from 0."""
+        new = [term.encode("utf-8", "surrogatepass") for term in islice(reversed(terms), len(terms) - len(self))]
+        if new:
+            new.reverse()
+            self._terms += new
+            self._prefixes = np.concatenate([self._prefixes, prefixes_of(new)])
+
+    def in_order(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[bytes]]:
+        """Distinct numbers in the order of their terms, and these.
+
+        >>> terms = TermBytes()
+        >>> terms.extend({"seafarers": 0, "red": 1, "seafarer": 2})
+        >>> numbers, found = terms.in_order(np.array([0, 1, 2]))
+        >>> numbers.tolist(), found
+        ([1, 2, 0], [b'red', b'seafarer', b'seafarers'])
+        """
+        own: list[int] = numbers[np.argsort(self._prefixes[numbers], kind="stable")].tolist()
+        own.sort(key=self._terms.__getitem__)  # nearly sorted, and equal prefixes are not
+        return np.array(own, np.int64), [self._terms[number] for number in own]
+
+
 class BatchAnalyzer:
     """Analyses batches; its caches do not change the result. One thread at a time.
 
@@ -220,6 +253,7 @@ class BatchAnalyzer:
     def _reset(self) -> None:
         self._analysis = TermNumberer(self._analyzers)
         self._words: Words | None = None
+        self._terms = TermBytes()
 
     def _words_for(self, size: int) -> Words | None:
         """The words so far; None where a batch of `size` bytes does not justify loading the kernel."""
@@ -244,8 +278,8 @@ class BatchAnalyzer:
         """Clears the cache of whole texts, which serves within a batch."""
         self._analysis.forget_values()
 
-    def streams(self, fields: Sequence[tuple[str, EntityValues]]) -> tuple[list[TokenColumns], list[str]]:
-        """The token streams of the values of entities, with places in a list of terms, and that list.
+    def streams(self, fields: Sequence[tuple[str, EntityValues]]) -> tuple[list[TokenColumns], TermBytes]:
+        """The token streams of the values of entities, with numbers of terms, and these terms.
 
         Args:
             fields: (analyzer, values); those that share an analyzer and `values` share their analysis.
@@ -265,7 +299,8 @@ class BatchAnalyzer:
                 found.append(_one_by_one(own, len(own), name, self._analysis))
             else:
                 found.append(laid_out_values(*held, own.counts, own.codes))
-        return found, list(self._analysis.numbers)
+        self._terms.extend(self._analysis.numbers)
+        return found, self._terms
 
     def _value_tokens(self, name: str, own: EntityValues) -> tuple[Texts, ValueTokens] | None:
         """The tokens of distinct values; None where they are analysed one by one."""
