@@ -8,14 +8,14 @@ tests/entities/test_changed_text.py compares.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, FieldValues, Gathering, Value
-from hybridkg.entities.literal_texts import LiteralTexts
+from hybridkg.entities.literal_texts import IdsOf, LiteralsOf, LiteralTexts
 from hybridkg.entities.path_walks import ends_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
@@ -26,6 +26,7 @@ from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.interfaces.text_engine import Taker
 from hybridkg.interfaces.text_index import IndexedField
 from hybridkg.rdf.terms import BlankNode, NamedNode, Node, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.rdf.tsv import node_of
 
 TwoTexts: TypeAlias = tuple[dict[Node, FieldValues], dict[Node, FieldValues]]
@@ -208,9 +209,11 @@ def texts_before_and_after(
 
 
 def literal_changes(
-    ids: Mapping[Node, int],
     profile: Profile,
-    states: TwoStates,
+    change: tuple[TripleColumns, TripleColumns],
+    lookups: TripleLookups,
+    ids_of: IdsOf,
+    literals: LiteralsOf,
     documents: TextDocuments | None = None,
     *,
     limit: int,
@@ -218,9 +221,11 @@ def literal_changes(
     """For each field, the values before and after a change of literals of the entities whose values in it differ.
 
     Args:
-        ids: of the entities among the subjects of the change, in the state before.
         profile: of the index, with the documents' fields.
-        states: the graph in both.
+        change: the triples that are new, and those that have gone.
+        lookups: in the state before.
+        ids_of: nodes -> their ids in the state before; -1 for one that is no entity.
+        literals: (ids of entities, ascending; IRI of a predicate) -> their literals in the state before.
         documents: of both states.
         limit: maximum number of entities.
 
@@ -228,15 +233,13 @@ def literal_changes(
         None where the change may have changed other values than literals of these entities, or what is an entity, or
         where the entities are too many: `dirty_entities` and `texts_before_and_after` tell the change then.
     """
-    if states.known is None or len(ids) > limit:
-        return None
-    reader = _TextReader(profile, states.before, documents)
-    touched = reader.fields_of(states.predicates)
-    literals = LiteralTexts.of(profile, reader.routing, touched, reader.documented)
-    if literals is None or not literals.follows(states.predicates):
+    predicates = frozenset(iri for triples in change for iri in triples.by_predicate)
+    reader = _TextReader(profile, lookups, documents)
+    texts = LiteralTexts.of(profile, reader.routing, reader.fields_of(predicates), reader.documented)
+    if texts is None or not texts.follows(predicates):
         return None
     try:
-        return literals.changes(ids, states.known, states.added, states.removed)
+        return texts.changes(*change, ids_of, literals, limit)
     except ValueError:
         _log.warning("a change removes literals that the projection lacks; it is read again, triple by triple")
         return None

@@ -29,9 +29,6 @@ class TwoStates:
         read: answers from memory for both of them, the one that is read among them.
         after_streamed: in the state after, without memory: a caller that stops early stops the reading.
         predicates: IRIs of the predicates of the change.
-        added: the triples that the state after has and the one before has not.
-        removed: the triples that the state before has and the one after has not.
-        known: in the state before, without memory; None where the state after is read.
     """
 
     before: TripleLookups
@@ -39,9 +36,6 @@ class TwoStates:
     read: RememberedTriples
     after_streamed: TripleLookups
     predicates: frozenset[str]
-    added: Sequence[StatedTriple]
-    removed: Sequence[StatedTriple]
-    known: TripleLookups | None = None
 
     @classmethod
     def from_before(
@@ -50,7 +44,7 @@ class TwoStates:
         """The states of a change of which that before is read; it has all of `removed` and none of `added`."""
         added, removed = list(added), list(removed)
         read, after = RememberedTriples(before), ChangedTriples(before, added, removed)
-        return cls(read, after.over(read), read, after, _predicates(added, removed), added, removed, before)
+        return cls(read, after.over(read), read, after, _predicates(added, removed))
 
     @classmethod
     def from_after(
@@ -59,7 +53,7 @@ class TwoStates:
         """The states of a change of which that after is read; it has all of `added` and none of `removed`."""
         added, removed = list(added), list(removed)
         read = RememberedTriples(after)
-        return cls(ChangedTriples(read, removed, added), read, read, after, _predicates(added, removed), added, removed)
+        return cls(ChangedTriples(read, removed, added), read, read, after, _predicates(added, removed))
 
 
 class RememberedTriples(TripleLookups):

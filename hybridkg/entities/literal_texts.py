@@ -7,9 +7,9 @@ read and routed once, and what an entity has is a row of numbers: 2 us an entity
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,37 @@ from hybridkg.entities.field_routing import FieldRouting, Value
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
 from hybridkg.entities.profile.profile import Profile
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
-from hybridkg.entities.triple_lookups import LiteralColumn, StatedTriple, TripleLookups
 from hybridkg.interfaces.entity_values import EntityValues
-from hybridkg.rdf.terms import Literal, NamedNode, Node
+from hybridkg.rdf.terms import Literal, Node
+from hybridkg.rdf.triple_columns import PairColumns, TripleColumns
 from hybridkg.storage.distinct import sorted_distinct
 
 I64 = NDArray[np.int64]
 
 _Rows: TypeAlias = list[tuple[I64, I64]]
 """(places, numbers) of the same length, each."""
+
+
+@dataclass(frozen=True, eq=False)
+class LiteralColumn:
+    """Literals of nodes.
+
+    Args:
+        places: int64[n], the place of a node.
+        codes: int64[n], the place of its literal in `tags` and `texts`.
+        tags: of each distinct literal, `@` and the language, or else the datatype.
+        texts: of each.
+    """
+
+    places: I64
+    codes: I64
+    tags: list[str]
+    texts: list[str]
+
+
+IdsOf: TypeAlias = Callable[[Sequence[Node]], I64]
+
+LiteralsOf: TypeAlias = Callable[[NDArray[np.uint32], str], LiteralColumn]
 
 
 @dataclass(frozen=True)
@@ -70,47 +92,46 @@ class LiteralTexts:
         return predicates.isdisjoint((*types, *STRUCTURAL_PREDICATES))
 
     def changes(
-        self,
-        ids: Mapping[Node, int],
-        lookups: TripleLookups,
-        added: Iterable[StatedTriple],
-        removed: Iterable[StatedTriple],
+        self, added: TripleColumns, removed: TripleColumns, ids_of: IdsOf, literals: LiteralsOf, limit: int
     ) -> list[tuple[EntityValues, EntityValues]] | None:
         """For each field of the profile, the values before and after a change of the entities whose values differ.
 
         Args:
-            ids: of the entities in the state before.
-            lookups: in the state before.
             added: triples that the state after has and the one before has not.
             removed: triples that the state before has and the one after has not.
+            ids_of: nodes -> their ids, if they are entities in the state before, else -1.
+            literals: (ids of entities, ascending; IRI of a predicate) -> their literals in the state before.
+            limit: maximum number of entities.
 
         Returns:
-            None where a literal is that of a node that is no entity before, or where an entity has no value left in
-            these fields: others tell then whether it is an entity after.
+            None where a literal is that of a node that is no entity before, where an entity has no value left in these
+            fields: others tell then whether it is an entity after; or where the entities are too many.
 
         Raises:
             ValueError: the state before lacks a literal that the change removes.
         """
         predicates = sorted({iri for position in self.fields for iri in self._steps(position)})
-        new, gone = (_by_predicate(triples, predicates) for triples in (added, removed))
-        columns = [(iri, state, *own[iri]) for state, own in ((_NEW, new), (_GONE, gone)) for iri in own]
-        subjects = [subject for _, _, own, _ in columns for subject in own]
-        try:
-            of_subjects = np.array([ids[subject] for subject in subjects], np.int64)
-        except KeyError:
+        changed = [
+            (iri, state, *own)
+            for state, triples in ((_NEW, added), (_GONE, removed))
+            for iri in predicates
+            if (own := _of_literals(triples.by_predicate.get(iri))) is not None
+        ]
+        ids = [ids_of(subjects) for _, _, subjects, _ in changed]
+        entities, place_of_row = np.unique(np.concatenate([np.zeros(0, np.int64), *ids]), return_inverse=True)
+        if len(entities) > limit or (len(entities) and int(entities[0]) < 0):
             return None
-        own_ids, firsts, place_of_row = np.unique(of_subjects, return_index=True, return_inverse=True)
-        entities, fields = [subjects[first] for first in firsts.tolist()], {i: _FieldRows() for i in self.fields}
+        own_ids, fields = entities.astype(np.uint32), {position: _FieldRows() for position in self.fields}
         for iri in predicates:
-            self._add(iri, lookups.literals(entities, iri), _BEFORE, fields)
+            self._add(iri, literals(own_ids, iri), _BEFORE, fields)
         begin = 0
-        for iri, state, own, literals in columns:
-            places, begin = place_of_row[begin : begin + len(own)], begin + len(own)
-            self._add(iri, _column(places, literals), state, fields)
+        for iri, state, subjects, objects in changed:
+            places, begin = place_of_row[begin : begin + len(subjects)], begin + len(subjects)
+            self._add(iri, _column(places, objects), state, fields)
         has_text = np.zeros(len(entities), bool)
         found = [_NO_CHANGE] * len(self.profile.fields)
         for position, rows in fields.items():
-            found[position], places = rows.change(own_ids.astype(np.uint32))
+            found[position], places = rows.change(own_ids)
             has_text[places] = True
         return found if has_text.all() else None
 
@@ -185,17 +206,14 @@ def _of_rows(values: Sequence[Value], ids: NDArray[np.uint32], keys: I64, n: int
     return EntityValues(values, ids[places[begins]], np.diff(begins, append=len(keys)), codes)
 
 
-def _by_predicate(
-    triples: Iterable[StatedTriple], iris: Collection[str]
-) -> dict[str, tuple[list[Node], list[Literal]]]:
-    """The subjects and objects of the triples of some predicates whose object is a literal, by predicate."""
-    found = {NamedNode(iri): (list[Node](), list[Literal]()) for iri in iris}
-    for subject, predicate, end in triples:
-        own = found.get(predicate)
-        if own is not None and isinstance(end, Literal):
-            own[0].append(subject)
-            own[1].append(end)
-    return {predicate.value: own for predicate, own in found.items() if own[0]}
+def _of_literals(columns: PairColumns | None) -> tuple[list[Node], list[Literal]] | None:
+    """The subjects and objects of the triples whose object is a literal; None for none."""
+    if columns is None:
+        return None
+    if set(map(type, columns.objects)) == {Literal}:
+        return columns.subjects, cast(list[Literal], columns.objects)
+    pairs = [(subject, end) for subject, end in zip(*columns, strict=True) if isinstance(end, Literal)]
+    return ([subject for subject, _ in pairs], [end for _, end in pairs]) if pairs else None
 
 
 def _column(places: I64, literals: Sequence[Literal]) -> LiteralColumn:

@@ -8,39 +8,18 @@ predicates in VALUES, and 5 ms for the same with the predicates in a FILTER.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hybridkg.entities.structure import STRUCTURAL_PREDICATES
 from hybridkg.interfaces.graph_store import GraphStore
 from hybridkg.rdf.solutions import Row
-from hybridkg.rdf.terms import RDF_TYPE, BlankNode, Literal, NamedNode, Node, Term
+from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
 
 NODES_OF_A_QUERY = 500
 """IRIs of one VALUES block: 14 us a node with 4 triples. Above 1,000 Oxigraph starts the join at the other side."""
 
 StatedTriple = tuple[Node, NamedNode, Term]
 """(subject, predicate, object) of a triple of the graph."""
-
-
-@dataclass(frozen=True, eq=False)
-class LiteralColumn:
-    """Literals of nodes.
-
-    Args:
-        places: int64[n], the place of a node.
-        codes: int64[n], the place of its literal in `tags` and `texts`.
-        tags: of each distinct literal, `@` and the language, or else the datatype.
-        texts: of each.
-    """
-
-    places: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    tags: list[str]
-    texts: list[str]
 
 
 class TripleLookups:
@@ -71,18 +50,6 @@ class TripleLookups:
     ) -> Iterator[StatedTriple]:
         """Triples whose object is one of the terms; the arguments are those of `outgoing`."""
         return self._triples("o", list(terms), only, without)
-
-    def literals(self, nodes: Sequence[Node], predicate: str) -> LiteralColumn:
-        """The literals that distinct nodes have by a predicate."""
-        place_of = {node: place for place, node in enumerate(nodes)}
-        places, codes, numbers = list[int](), list[int](), dict[tuple[str, str], int]()
-        for subject, _, end in dict.fromkeys(self.outgoing(nodes, (predicate,))):
-            if isinstance(end, Literal):
-                literal = f"@{end.language}" if end.language else end.datatype.value, end.value
-                places.append(place_of[subject])
-                codes.append(numbers.setdefault(literal, len(numbers)))
-        tags, texts = [list(column) for column in zip(*numbers, strict=True)] or ([], [])
-        return LiteralColumn(np.array(places, np.int64), np.array(codes, np.int64), tags, texts)
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         """The nodes that are the subject or the object of a triple."""

@@ -8,7 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hybridkg.entities.triple_lookups import LiteralColumn, StatedTriple, TripleLookups
+from hybridkg.entities.literal_texts import LiteralColumn
+from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups
 from hybridkg.graph.columns import Adjacency, ProjectionColumns
 from hybridkg.interfaces.graph_index import Ids
 from hybridkg.rdf.terms import RDF_TYPE, BlankNode, NamedNode, Node, Term
@@ -65,15 +66,14 @@ class ProjectedTriples(TripleLookups):
             for row, term in self._pairs(columns.backward, ids):
                 yield cast(Node, term), predicate, ends[row]
 
-    def literals(self, nodes: Sequence[Node], predicate: str) -> LiteralColumn:
+    def literals(self, ids: Ids, predicate: str) -> LiteralColumn:
+        """The literals that nodes with distinct ids have by a predicate."""
         if predicate not in self._predicates:
             return LiteralColumn(np.zeros(0, np.int64), np.zeros(0, np.int64), [], [])
-        ids = self._ids_of(nodes)
-        known = np.flatnonzero(ids >= 0)
-        rows, targets = _neighbours(self._predicates[predicate][1].forward, ids[known].astype(np.uint32))
+        rows, targets = _neighbours(self._predicates[predicate][1].forward, ids)
         is_literal = targets >= self._terms.n_nodes
         distinct, codes = np.unique(targets[is_literal], return_inverse=True)
-        return LiteralColumn(known[rows[is_literal]], codes, *self._terms.tagged(distinct))
+        return LiteralColumn(rows[is_literal], codes, *self._terms.tagged(distinct))
 
     def in_graph(self, nodes: Iterable[Node]) -> set[Node]:
         every = [predicate for _, predicate in self._predicates.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from entity_states import LABEL, TYPE, E, full_texts, graphs, languages, literals
 from hypothesis import event, given, settings
@@ -9,16 +10,16 @@ from hypothesis import strategies as st
 from sampling import examples
 
 from hybridkg.entities.changed_text import literal_changes
-from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.field_routing import FieldRouting
 from hybridkg.entities.literal_texts import LiteralTexts
 from hybridkg.entities.profile.paths import ShaclAlternative, ShaclInverse, ShaclPredicate
 from hybridkg.entities.profile.profile import Field, Profile
-from hybridkg.entities.triple_lookups import TripleLookups
+from hybridkg.entities.triple_lookups import in_term_order
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projected_triples import ProjectedTriples
 from hybridkg.rdf.stored import all_as_stored
 from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Quad, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.store.oxigraph import OxigraphStore
 
 steps = st.sampled_from([E + "p", E + "q", LABEL, E + "r"]).map(ShaclPredicate)
@@ -57,6 +58,18 @@ def store_of(triples):
     return OxigraphStore.memory([Quad(*triple) for triple in sorted(triples, key=str)])
 
 
+def changes_of(profile, before, entities, added, removed, *, limit=100):
+    """The changes by a projection of the triples before, whose entities are these, in term order."""
+    known = ProjectedTriples(columns_of([Triple(*triple) for triple in before], entities))
+    ids = {node: i for i, node in enumerate(entities)}
+    change = tuple(TripleColumns.of(Triple(*triple) for triple in sorted(own, key=str)) for own in (added, removed))
+
+    def ids_of(nodes):
+        return np.array([ids.get(node, -1) for node in nodes], np.int64)
+
+    return literal_changes(profile, change, known, ids_of, known.literals, limit=limit)
+
+
 @settings(max_examples=examples(150, 3_000), deadline=None)
 @given(
     profiles,
@@ -64,19 +77,15 @@ def store_of(triples):
     st.lists(own_literals, min_size=4, max_size=12),
     st.lists(own_literals, min_size=1, max_size=6),
     st.none() | st.none() | graphs,
-    st.booleans(),
 )
-def test_changed_values_are_those_of_the_full_extractions(profile, one, more, toggled, two, projected):
+def test_changed_values_are_those_of_the_full_extractions(profile, one, more, toggled, two):
     before = triples_of([*one, *more])
     after = before ^ triples_of(toggled) if two is None else triples_of(two)
     stores, added, removed = [store_of(before), store_of(after)], after - before, before - after
     full = [full_texts(profile, store, None) for store in stores]
-    entities = sorted(full[0], key=str)
-    columns = columns_of([Triple(*triple) for triple in before], entities)
-    known = ProjectedTriples(columns) if projected else TripleLookups(stores[0])
-    states = TwoStates.from_before(known, sorted(added, key=str), sorted(removed, key=str))
-    ids = {node: 3 * i for i, node in enumerate(entities)}
-    changes = literal_changes(ids, profile, states, limit=100)
+    entities = in_term_order(full[0])
+    ids = {node: i for i, node in enumerate(entities)}
+    changes = changes_of(profile, before, entities, added, removed)
     event(f"read by columns: {changes is not None}")
     if changes is None:
         return
@@ -124,12 +133,9 @@ FILM, OTHER, PREDICATE = NamedNode(E + "film"), NamedNode(E + "other"), NamedNod
 PROFILE = Profile("p", (Field("a", path=P), Field("b", path=ShaclPredicate(E + "q"))))
 
 
-def changed(quads, added, removed=(), *, limit=10):
-    store = OxigraphStore.memory([Quad(*triple) for triple in quads])
-    states = TwoStates.from_before(TripleLookups(store), added, removed)
-    ids = {node: i for i, node in enumerate(dict.fromkeys(subject for subject, _, _ in quads))}
-    known = {subject: ids[subject] for subject, _, _ in (*added, *removed) if subject in ids}
-    found = literal_changes(known, PROFILE, states, limit=limit)
+def changed(triples, added, removed=(), *, limit=10):
+    entities = in_term_order(subject for subject, _, _ in triples)
+    found = changes_of(PROFILE, triples, entities, added, removed, limit=limit)
     return found if found is None else [tuple(map(list, own)) for own in found]
 
 

@@ -25,6 +25,7 @@ from hybridkg.graph.literal_order import FIRST_VALUED, SEGMENTS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.rdf.terms import XSD, BlankNode, DefaultGraph, Literal, NamedNode, Node, Quad, Term, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.storage.arrays import smallest_unsigned
 
 USUAL = ProjectionBuildLimits()
@@ -233,7 +234,7 @@ def change_between(first: list[Quad], second: list[Quad]) -> tuple[TripleChange,
     before, after = set(first), set(second)
     change = TripleChange(
         *(
-            [Triple(quad.subject, quad.predicate, quad.object) for quad in own if quad not in other]
+            TripleColumns.of(quad for quad in own if quad not in other)
             for own, other in ((second, before), (first, after))
         )
     )

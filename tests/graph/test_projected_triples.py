@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from entity_states import TYPE, E, nodes, predicates
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hybridkg.graph import projected_triples as module
 from hybridkg.graph.build.reference_builder import columns_of
 from hybridkg.graph.projected_triples import ProjectedTriples, projected_triples
 from hybridkg.rdf.stored import all_as_stored
+from hybridkg.rdf.term_texts import tag_of
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
 from hybridkg.store.oxigraph import OxigraphStore
 
@@ -34,10 +36,12 @@ def test_lookups_in_the_projection_are_those_in_the_store(graph, asked, ends, wa
     for terms in ([*asked, *ends], asked):  # the second time the ids are known
         assert set(projected.outgoing(terms, only, without)) == set(store.outgoing(terms, only, without))
         assert set(projected.incoming(terms, only, without)) == set(store.incoming(terms, only, without))
-    distinct = list(dict.fromkeys(asked))
+    ids = {node: i for i, node in enumerate(entities)}
+    known = sorted({node for node in asked if node in ids}, key=ids.__getitem__)
     for predicate in (E + "p", E + "absent"):
-        found, expected = (_listed(lookups.literals(distinct, predicate)) for lookups in (projected, store))
-        assert found == expected
+        column = projected.literals(np.array([ids[node] for node in known], np.uint32), predicate)
+        own = [(s, o) for s, _, o in store.outgoing(known, [predicate]) if isinstance(o, Literal)]
+        assert _listed(column) == sorted({(known.index(node), tag_of(literal), literal.value) for node, literal in own})
     assert projected.in_graph(asked) == store.in_graph(asked)
     assert projected.subjects_in(asked) == store.subjects_in(asked)
     assert projected.structural(asked) == store.structural(asked)
@@ -50,9 +54,8 @@ def _listed(column):
     """The sorted (place, tag, text); each distinct literal is there once."""
     literals = list(zip(column.tags, column.texts, strict=True))
     assert len(set(literals)) == len(literals) == len(set(column.codes.tolist()))
-    return sorted(
-        (place, *literals[code]) for place, code in zip(column.places.tolist(), column.codes.tolist(), strict=True)
-    )
+    rows = zip(column.places.tolist(), column.codes.tolist(), strict=True)
+    return sorted((place, *literals[code]) for place, code in rows)
 
 
 def test_batches_of_a_few_terms_give_the_same_triples(monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hybridkg.graph.columns import Adjacency
 from hybridkg.graph.pair_places import HALF, I64, LOW, Pairs, places_of_pairs
-from hybridkg.rdf.terms import Term, Triple
+from hybridkg.rdf.terms import Term
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.storage.array_edit import ArrayEdit, add_from
 from hybridkg.storage.distinct import sorted_distinct
 
@@ -19,19 +20,19 @@ class PatchMismatchError(Exception):
     """The earlier projection does not have a triple that the change removes; the caller builds from scratch."""
 
 
-def pairs_by_predicate(triples: Iterable[Triple], id_of: Callable[[Term], int]) -> dict[str, Pairs]:
+def pairs_by_predicate(triples: TripleColumns, id_of: Callable[[Term], int]) -> dict[str, Pairs]:
     """uint64 pairs (subject << 32) | object by the IRI of the predicate.
 
     Raises:
         PatchMismatchError: a term has no id.
     """
-    found: dict[str, list[tuple[int, int]]] = {}
-    for triple in triples:
-        pair = id_of(triple.subject), id_of(triple.object)
-        if min(pair) < 0:
+    found: dict[str, Pairs] = {}
+    for iri, own in triples.by_predicate.items():
+        subjects, objects = (np.fromiter(map(id_of, terms), np.int64, len(terms)) for terms in own)
+        if min(int(subjects.min()), int(objects.min())) < 0:
             raise PatchMismatchError
-        found.setdefault(triple.predicate.value, []).append(pair)
-    return {iri: np.array([(s << 32) | o for s, o in pairs], np.uint64) for iri, pairs in found.items()}
+        found[iri] = (subjects.astype(np.uint64) << HALF) | objects.astype(np.uint64)
+    return found
 
 
 def directed(pairs: Pairs | None, direction: int) -> Pairs:

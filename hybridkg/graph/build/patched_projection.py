@@ -8,7 +8,7 @@ that of the largest predicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from hybridkg.graph.pair_places import HALF, LOW, Pairs, places_of_pairs
 from hybridkg.graph.stored_projection import LAYOUT, StoredPredicates, StoredTerms
 from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, Term, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.storage.array_edit import edit_of_sorted
 from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
 
@@ -34,12 +35,12 @@ from hybridkg.storage.arrays import Array, ArrayStream, MappedArrays, Writer
 class TripleChange:
     """Triples that the default graph of queries has more, and triples that it has no more, in the store's form."""
 
-    added: Sequence[Triple]
-    removed: Sequence[Triple]
+    added: TripleColumns
+    removed: TripleColumns
 
     def is_projected(self) -> bool:
         """Whether a projection can have every triple: none has a triple term or a literal with a base direction."""
-        return all(map(is_projected, {triple.object for triples in (self.added, self.removed) for triple in triples}))
+        return all(is_projected(term) for triples in (self.added, self.removed) for term in triples.objects())
 
 
 def is_projected(term: Term) -> bool:
@@ -81,7 +82,7 @@ def patch_projection(
     if tail is not None:
         out.finish(tail.write(out))
         return True
-    edits = TermEdits(reader, before, after, entities.array, _terms_of(change.added), _terms_of(change.removed), occurs)
+    edits = TermEdits(reader, before, after, entities.array, change.added.terms(), change.removed.terms(), occurs)
     return _write_whole(reader, out, before, edits, change)
 
 
@@ -95,7 +96,7 @@ def merge_projection(previous: Path, folder: Path, nodes: NodeTable) -> None:
     reader = MappedArrays(LAYOUT, previous)
     folder.mkdir(parents=True)
     edits = TermEdits(reader, nodes, nodes, np.arange(len(nodes)), (), (), lambda _: True)
-    _write_whole(reader, Writer(LAYOUT, folder), nodes, edits, TripleChange((), ()))
+    _write_whole(reader, Writer(LAYOUT, folder), nodes, edits, TripleChange(TripleColumns({}), TripleColumns({})))
 
 
 def _write_whole(reader: MappedArrays, out: Writer, before: NodeTable, edits: TermEdits, change: TripleChange) -> bool:
@@ -105,10 +106,6 @@ def _write_whole(reader: MappedArrays, out: Writer, before: NodeTable, edits: Te
     kept = {name: reader.about(name) for name in ("omitted", "union_default_graph")}
     out.finish({**ids.about, **kept, "triples": triples})
     return not ids.moved.any()
-
-
-def _terms_of(triples: Iterable[Triple]) -> list[Term]:
-    return [term for triple in triples for term in (triple.subject, triple.object)]
 
 
 class _Adjacencies:

@@ -42,7 +42,8 @@ from hybridkg.graph.stored_projection import (
 )
 from hybridkg.interfaces.graph_index import UNBOUND
 from hybridkg.interfaces.staying import Staying
-from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term, Triple
+from hybridkg.rdf.terms import BlankNode, Literal, NamedNode, Term
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.storage.array_edit import ArrayEdit
 from hybridkg.storage.arrays import Array, MappedArrays, Writer, smallest_unsigned
 
@@ -206,7 +207,7 @@ class ProjectionTail:
         terms: StoredTerms,
         after: NodeTable,
         entities: Staying,
-        change: tuple[Sequence[Triple], Sequence[Triple]],
+        change: tuple[TripleColumns, TripleColumns],
         occurs: Callable[[Term], bool],
     ) -> ProjectionTail | None:
         """The next projection; None where it is written whole.
@@ -228,7 +229,7 @@ class ProjectionTail:
         stay = len(after) == entities.n and entities.ids is None and not len(entities.leaving)
         if not stay:
             return None
-        terms_of_change = _terms_of(added), _terms_of(removed)
+        terms_of_change = added.terms(), removed.terms()
         if sum(isinstance(term, Literal) for term in chain(*terms_of_change)) > MAX_CHANGED:
             return None
         nodes = _ids_of_nodes(terms, chain(*terms_of_change))
@@ -444,7 +445,3 @@ def _place(predicates: StoredPredicates, iri: str) -> list[int]:
     places = predicates.places(iri)
     assert places is not None
     return places
-
-
-def _terms_of(triples: Iterable[Triple]) -> list[Term]:
-    return list(dict.fromkeys(term for triple in triples for term in (triple.subject, triple.object)))

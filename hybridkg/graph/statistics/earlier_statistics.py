@@ -19,6 +19,7 @@ from hybridkg.graph.statistics.catalog import Others, Statistics
 from hybridkg.graph.statistics.characteristic_sets import CharacteristicSet, CharacteristicSets, by_subjects
 from hybridkg.interfaces.statistics import PredicateStatistics
 from hybridkg.rdf.terms import RDF_TYPE, Node
+from hybridkg.rdf.triple_columns import TripleColumns
 
 MAX_CELLS = 1 << 22
 """Changed subjects times predicates above which all characteristic sets are counted; 16 bytes each."""
@@ -35,15 +36,21 @@ class EarlierStatistics:
 
     Args:
         statistics: collected with the same limits, by the same version.
-        changed: for each subject and predicate whose triples have changed, their number now less that of before.
+        added: the triples that are new.
+        removed: the triples that have gone.
     """
 
     statistics: Statistics
-    changed: Mapping[Node, Mapping[str, int]]
+    added: TripleColumns
+    removed: TripleColumns
 
     @cached_property
     def _predicates(self) -> frozenset[str]:
-        return frozenset(iri for degrees in self.changed.values() for iri in degrees)
+        return frozenset((*self.added.by_predicate, *self.removed.by_predicate))
+
+    @cached_property
+    def _subjects(self) -> list[Node]:
+        return list(dict.fromkeys((*self.added.subjects(), *self.removed.subjects())))
 
     def predicate(self, iri: str) -> PredicateStatistics | None:
         """The statistics of a predicate, where they are those of before."""
@@ -64,7 +71,7 @@ class EarlierStatistics:
             most_members: maximum total number of their predicates.
         """
         earlier, names = self.statistics.sets, sorted({*columns.predicates, *self._predicates})
-        if earlier.others or earlier.merged or len(self.changed) * len(names) > MAX_CELLS:
+        if earlier.others or earlier.merged or len(self._subjects) * len(names) > MAX_CELLS:
             return None
         subjects: dict[frozenset[str], int] = {}
         triples: dict[frozenset[str], Degrees] = {}
@@ -83,8 +90,8 @@ class EarlierStatistics:
 
     def _degrees(self, columns: ProjectionColumns, names: Sequence[str]) -> I64:
         """int64[changed subjects, names]: the triples of each with each predicate, now."""
-        degrees = np.zeros((len(self.changed), len(names)), np.int64)
-        ids = columns.terms.find([*self.changed])
+        degrees = np.zeros((len(self._subjects), len(names)), np.int64)
+        ids = columns.terms.find(self._subjects)
         for column, iri in enumerate(names):
             predicate = columns.predicates.get(iri)
             if predicate is None or not len(predicate.forward.keys):
@@ -98,11 +105,12 @@ class EarlierStatistics:
 
     def _differences(self, names: Sequence[str]) -> I64:
         """int64[changed subjects, names]: their triples now less those of before."""
-        differences = np.zeros((len(self.changed), len(names)), np.int64)
-        column_of = {iri: column for column, iri in enumerate(names)}
-        for row, degrees in enumerate(self.changed.values()):
-            for iri, n in degrees.items():
-                differences[row, column_of[iri]] = n
+        differences = np.zeros((len(self._subjects), len(names)), np.int64)
+        row_of = {subject: row for row, subject in enumerate(self._subjects)}
+        for triples, sign in ((self.added, 1), (self.removed, -1)):
+            for iri, own in triples.by_predicate.items():
+                rows = np.fromiter(map(row_of.__getitem__, own.subjects), np.int64, len(own.subjects))
+                differences[:, names.index(iri)] += sign * np.bincount(rows, minlength=len(row_of))
         return differences
 
 

@@ -8,12 +8,11 @@ graph or analysed. An index on a server is a clone of the earlier one, with the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from hybridkg.entities.documents.document_store import Documents
 from hybridkg.entities.node_table import FILES as NODE_FILES
 from hybridkg.entities.node_table import NodeTable
 from hybridkg.entities.profile.profile import Profile
-from hybridkg.entities.triple_lookups import StatedTriple, TripleLookups, in_term_order
+from hybridkg.entities.triple_lookups import TripleLookups, in_term_order
 from hybridkg.graph.build.adjacency_edits import PatchMismatchError
 from hybridkg.graph.build.literal_pieces import DamagedPieceError
 from hybridkg.graph.build.nquads_reader import UnsupportedGraphError
@@ -47,6 +46,7 @@ from hybridkg.kb.write.follow_vectors import follow_vectors
 from hybridkg.kb.write.index_step import IndexStep
 from hybridkg.kb.write.reports import IndexReport, VectorReport
 from hybridkg.rdf.terms import DefaultGraph, NamedNode, Node, Quad, Term, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.storage.durable import link_or_copy, link_tree
 from hybridkg.store.changes import ChangingGraph, GraphChange
 from hybridkg.store.generations.next_generation import UNLEARNED, Building
@@ -102,11 +102,7 @@ class IndexFollower:
         change = self._source_change()
         with ThreadPoolExecutor(2, "hybridkg-commit") as beside:
             flushed = beside.submit(self.graph.flush)
-            source = self._source_of_texts(change)
-            ids_before = _ids_by_node(self.live.nodes, dict.fromkeys(subject for subject, _, _ in source.triples))
-            known = {node: id for node, id in ids_before.items() if id >= 0}
-            states = self._states(source, known)
-            texts = self._literal_texts(states, known) or self._all_texts(source, states, ids_before, known)
+            texts = self._literal_texts(change) or self._all_texts(change)
             projected = beside.submit(self._write_projection, change, texts.nodes, texts.ids)
             counts = self._write_text(texts)
             flushed.result()
@@ -199,20 +195,10 @@ class IndexFollower:
         if self.live.union_default_graph:
             triples = _change_of_union(change, self.graph)
         else:
-            triples = TripleChange(
-                [quad.triple for quad in change.added if isinstance(quad.graph_name, DefaultGraph)],
-                [quad.triple for quad in change.removed if isinstance(quad.graph_name, DefaultGraph)],
-            )
+            triples = TripleChange(_of_default_graph(change.added), _of_default_graph(change.removed))
         if not triples.is_projected():
             raise RebuildNeededError("a triple has a triple term or a literal with a base direction")
         return triples
-
-    def _source_of_texts(self, change: TripleChange) -> SourceChange:
-        return SourceChange(
-            [_stated(triple) for triple in change.added],
-            [_stated(triple) for triple in change.removed],
-            [NamedNode(iri) for iri in self.documents],
-        )
 
     def _limit(self) -> int:
         """Entities above which a build from scratch takes no longer."""
@@ -253,36 +239,37 @@ class IndexFollower:
         store = OxigraphStore(self.graph.store, union_default_graph=self.live.union_default_graph)
         return TwoStates.from_after(TripleLookups(store), change.added, change.removed)
 
-    def _literal_texts(self, states: TwoStates, known: Mapping[Node, int]) -> ChangedTexts | None:
+    def _literal_texts(self, change: TripleChange) -> ChangedTexts | None:
         """The change where it is one of literals of entities that stay; None where it may be another one, or where
         more than the fields that differ is needed.
         """
         engine = self.step.engine[1]
         reads_more = self.step.vectors is not None or not engine.follows_fields or engine.stores_filters
-        if reads_more or self.documents:
-            return None
         assert self.live.nodes is not None
-        profile, documents = self._profile(), self.live.documents
-        fields = literal_changes(known, profile, states, documents, limit=self._limit())
+        assert self.live.projection is not None
+        before = projected_triples(self.live.projection)
+        if reads_more or self.documents or before is None:
+            return None
+        profile = self._profile()
+        both = change.added, change.removed
+        ids_of, documents = self.live.nodes.find_many, self.live.documents
+        fields = literal_changes(profile, both, before, ids_of, before.literals, documents, limit=self._limit())
         if fields is None:
             return None
-        none = SelectedTexts(profile, {}, self.live.union_default_graph, states.after)
+        none = SelectedTexts(profile, {}, self.live.union_default_graph, before)
         nodes, ids = self._write_nodes((), {}, none)
         changes = literal_field_changes(fields, ids)
         is_changed = any(len(one.before) or len(one.values) for one in changes)
         return ChangedTexts(nodes, ids, none, self._text_change(none, none, ids, [], changes) if is_changed else None)
 
-    def _all_texts(
-        self, source: SourceChange, states: TwoStates, ids_before: Mapping[Node, int], known: Mapping[Node, int]
-    ) -> ChangedTexts:
-        """The change of the texts of the dirty entities, and of what an engine stores for filters.
-
-        Args:
-            source: the change.
-            states: the graph before and after it.
-            ids_before: the subjects of the change with their ids in the earlier node table, -1 for one that it lacks.
-            known: those of them that are entities in the state before.
-        """
+    def _all_texts(self, change: TripleChange) -> ChangedTexts:
+        """The change of the texts of the dirty entities, and of what an engine stores for filters."""
+        documents = [NamedNode(iri) for iri in self.documents]
+        source = SourceChange([*change.added], [*change.removed], documents)
+        subjects = dict.fromkeys((*change.added.subjects(), *change.removed.subjects()))
+        ids_before = _ids_by_node(self.live.nodes, subjects)
+        known = {node: id for node, id in ids_before.items() if id >= 0}
+        states = self._states(source, known)
         dirty, filtered = self._dirty(source, states, known)
         others = [node for node in (*dirty, *filtered) if node not in ids_before]
         ids_before = {**ids_before, **_ids_by_node(self.live.nodes, others)}
@@ -301,8 +288,9 @@ class IndexFollower:
         new_ids |= _ids_by_node(nodes, [node for node in own.texts if old_ids[node] < 0])
         fields = field_changes(ordered, earlier, own, ids, old_ids, new_ids)
         stay = staying_of(ordered, old_ids, ids)
-        change = self._text_change(earlier, own, stay, [new_ids[node] for node in own.texts], fields, len(nodes))
-        return ChangedTexts(nodes, ids, after, change, changed, old_ids)
+        own_ids = [new_ids[node] for node in own.texts]
+        followed = self._text_change(earlier, own, stay, own_ids, fields, len(nodes))
+        return ChangedTexts(nodes, ids, after, followed, changed, old_ids)
 
     def _text_change(
         self,
@@ -422,12 +410,7 @@ class IndexFollower:
         statistics = read_statistics(self._previous)
         if statistics is None:
             return None
-        changed: dict[Node, dict[str, int]] = {}
-        for triples, sign in ((change.added, 1), (change.removed, -1)):
-            for triple in triples:
-                degrees = changed.setdefault(cast(Node, triple.subject), {})
-                degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
-        return EarlierStatistics(statistics, changed)
+        return EarlierStatistics(statistics, change.added, change.removed)
 
 
 def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node, int]:
@@ -436,8 +419,8 @@ def _ids_by_node(table: NodeTable | None, nodes: Collection[Node]) -> dict[Node,
     return dict(zip(nodes, table.find_many([*nodes]).tolist(), strict=True))
 
 
-def _stated(triple: Triple) -> StatedTriple:
-    return cast(StatedTriple, (triple.subject, triple.predicate, triple.object))
+def _of_default_graph(quads: Iterable[Quad]) -> TripleColumns:
+    return TripleColumns.of(quad for quad in quads if isinstance(quad.graph_name, DefaultGraph))
 
 
 def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
@@ -451,7 +434,7 @@ def _change_of_union(change: GraphChange, graph: ChangingGraph) -> TripleChange:
         before = (after - entered.get(triple, set())) | left.get(triple, set())
         if bool(after) != bool(before):
             (added if after else removed).append(triple)
-    return TripleChange(added, removed)
+    return TripleChange(TripleColumns.of(added), TripleColumns.of(removed))
 
 
 def _graphs_by_triple(quads: Collection[Quad]) -> dict[Triple, set[object]]:

@@ -38,6 +38,7 @@ from hybridkg.graph.build.term_edits import LITERALS, OTHERS
 from hybridkg.graph.stored_projection import open_columns
 from hybridkg.interfaces.staying import Staying
 from hybridkg.rdf.terms import Literal, NamedNode, Quad, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 
 _numbers = count()
 triples = st.sets(st.builds(Quad, nodes, predicates, nodes | literals | literals), max_size=25)
@@ -184,6 +185,6 @@ def test_removing_what_is_not_there_is_noticed(folder):
             known,
             known,
             Staying.all(0),
-            TripleChange([], [gone]),
+            TripleChange(TripleColumns({}), TripleColumns.of([gone])),
             lambda _: True,
         )

@@ -27,6 +27,7 @@ from hybridkg.graph.statistics.histograms import degree_quantiles, equi_depth, m
 from hybridkg.interfaces.graph_index import Cardinality
 from hybridkg.interfaces.statistics import Bucket
 from hybridkg.rdf.terms import XSD, BlankNode, Literal, NamedNode, Triple
+from hybridkg.rdf.triple_columns import TripleColumns
 from hybridkg.store.oxigraph import OxigraphStore
 
 NODES = [NamedNode(f"http://e/{x}") for x in "abcdefgh"] + [BlankNode("z")]
@@ -141,12 +142,9 @@ def test_predicates_with_omitted_triples_have_no_upper_bound():
 def test_what_follows_from_the_earlier_statistics_is_what_a_count_of_everything_gives(first, second, both, most):
     first, second, both = (in_store(own)[0] for own in (first, second, both))
     old, new = (columns_of([*{*own, *both}]) for own in (first, second))
-    changed = {}
-    for own, other, sign in ((second, first, 1), (first, second, -1)):
-        for triple in {*own} - {*other} - {*both}:
-            degrees = changed.setdefault(triple.subject, {})
-            degrees[triple.predicate.value] = degrees.get(triple.predicate.value, 0) + sign
-    earlier = EarlierStatistics(collect(old, most_sets=most), changed)
+    added, removed = ({*own} - {*other} - {*both} for own, other in ((second, first), (first, second)))
+    columns = TripleColumns.of(sorted(added, key=str)), TripleColumns.of(sorted(removed, key=str))
+    earlier = EarlierStatistics(collect(old, most_sets=most), *columns)
     found, wanted = collect(new, earlier=earlier, most_sets=most), collect(new, most_sets=most)
     assert json.dumps(found.to_json()) == json.dumps(wanted.to_json())
 
@@ -154,7 +152,8 @@ def test_what_follows_from_the_earlier_statistics_is_what_a_count_of_everything_
 def test_what_has_not_changed_is_not_counted_again(monkeypatch):
     a, b, p, q = (NamedNode(f"e:{x}") for x in "abpq")
     before, after = [Triple(a, p, b), Triple(a, q, b)], [Triple(a, p, b), Triple(b, q, a)]
-    earlier = EarlierStatistics(collect(columns_of(before)), {a: {"e:q": -1}, b: {"e:q": 1}})
+    changed = TripleColumns.of(after[1:]), TripleColumns.of(before[1:])
+    earlier = EarlierStatistics(collect(columns_of(before)), *changed)
     wanted = collect(columns_of(after))
     described = []
     monkeypatch.setattr(collecting, "describe", lambda iri, *args: described.append(iri) or describe(iri, *args))
