@@ -15,7 +15,7 @@ from typing import TypeAlias
 from hybridkg.entities.changed_triples import TwoStates
 from hybridkg.entities.extraction import TextDocuments
 from hybridkg.entities.field_routing import FieldRoute, FieldRouting, FieldValues, Gathering, Value
-from hybridkg.entities.literal_texts import IdsOf, LiteralsOf, LiteralTexts
+from hybridkg.entities.literal_texts import IdsOf, LiteralLookups, LiteralTexts
 from hybridkg.entities.path_walks import ends_of, steps_of
 from hybridkg.entities.profile.labels import local_name
 from hybridkg.entities.profile.paths import alternatives, can_be_empty, single_steps
@@ -211,9 +211,8 @@ def texts_before_and_after(
 def literal_changes(
     profile: Profile,
     change: tuple[TripleColumns, TripleColumns],
-    lookups: TripleLookups,
+    lookups: LiteralLookups,
     ids_of: IdsOf,
-    literals: LiteralsOf,
     documents: TextDocuments | None = None,
     *,
     limit: int,
@@ -225,7 +224,6 @@ def literal_changes(
         change: the triples that are new, and those that have gone.
         lookups: in the state before.
         ids_of: nodes -> their ids in the state before; -1 for one that is no entity.
-        literals: (ids of entities, ascending; IRI of a predicate) -> their literals in the state before.
         documents: of both states.
         limit: maximum number of entities.
 
@@ -234,15 +232,36 @@ def literal_changes(
         where the entities are too many: `dirty_entities` and `texts_before_and_after` tell the change then.
     """
     predicates = frozenset(iri for triples in change for iri in triples.by_predicate)
-    reader = _TextReader(profile, lookups, documents)
-    texts = LiteralTexts.of(profile, reader.routing, reader.fields_of(predicates), reader.documented)
+    routing = FieldRouting(profile)
+    documented = [position for position, _ in _documented(profile, documents)]
+    texts = LiteralTexts.of(profile, routing, _touched(profile, routing, predicates), documented)
     if texts is None or not texts.follows(predicates):
         return None
     try:
-        return texts.changes(*change, ids_of, literals, limit)
+        return texts.changes(*change, ids_of, lookups, limit)
     except ValueError:
         _log.warning("a change removes literals that the projection lacks; it is read again, triple by triple")
         return None
+
+
+def _documented(profile: Profile, documents: TextDocuments | None) -> list[tuple[int, str]]:
+    """(position, name) of the fields that may have values from documents."""
+    names = set() if documents is None else set(documents.fields())
+    return [(position, field.name) for position, field in enumerate(profile.fields) if field.name in names]
+
+
+def _touched(profile: Profile, routing: FieldRouting, predicates: Collection[str]) -> frozenset[int]:
+    """Positions of the fields whose values may depend on triples of some predicates."""
+    found = set[int]()
+    for iri in predicates:
+        route = routing.route(iri)
+        found.update(route.strings, route.others, route.links)
+    for position, field in enumerate(profile.fields):
+        if any(step.iri in predicates for path in alternatives(field.path) for step in steps_of(path)):
+            found.add(position)
+    if not set(profile.labels).isdisjoint(predicates):
+        found.update(position for position, field in enumerate(profile.fields) if field.text == "labels")
+    return frozenset(found)
 
 
 def _narrow_texts(entities: Sequence[Node], old: _TextReader, new: _TextReader, touched: frozenset[int]) -> TwoTexts:
@@ -287,12 +306,7 @@ class _TextReader:
         self._routes: dict[tuple[NamedNode, frozenset[int]], FieldRoute] = {}
         self._labels: dict[str, list[Value]] = {}
         self._all = frozenset(range(len(profile.fields)))
-        self._documented = [
-            (position, field.name)
-            for position, field in enumerate(profile.fields)
-            if documents is not None and field.name in set(documents.fields())
-        ]
-        self.documented = frozenset(position for position, _ in self._documented)
+        self._documented = _documented(profile, documents)
         self._paths = [
             (path, can_be_empty(path), position)
             for position, field in enumerate(profile.fields)
@@ -307,16 +321,9 @@ class _TextReader:
 
         A local name and an empty path depend on whether the node is in the graph, which `read_after` compares.
         """
-        found = {position for position, _ in self._documented}
-        for iri in predicates:
-            route = self.routing.route(iri)
-            found.update(route.strings, route.others, route.links)
-        found.update(
-            position for path, _, position in self._paths if any(step.iri in predicates for step in steps_of(path))
+        return frozenset(position for position, _ in self._documented) | _touched(
+            self.profile, self.routing, predicates
         )
-        if not set(self.profile.labels).isdisjoint(predicates):
-            found.update(position for position, field in enumerate(self.profile.fields) if field.text == "labels")
-        return frozenset(found)
 
     def read(self, nodes: Sequence[Node]) -> _Batch:
         """The values of the entities among the nodes, in their order."""

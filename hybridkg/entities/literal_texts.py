@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,25 @@ class LiteralColumn:
     tags: list[str]
     texts: list[str]
 
+    def only(self, chosen: NDArray[np.bool_]) -> LiteralColumn:
+        """Some of the literals, by bool[n]."""
+        return LiteralColumn(self.places[chosen], self.codes[chosen], self.tags, self.texts)
+
 
 IdsOf: TypeAlias = Callable[[Sequence[Node]], I64]
+"""Nodes -> their ids; -1 for one that has none."""
 
-LiteralsOf: TypeAlias = Callable[[NDArray[np.uint32], str], LiteralColumn]
+
+class LiteralLookups(Protocol):
+    """Lookups in one state of a graph."""
+
+    def literals(self, ids: NDArray[np.uint32], predicate: str, /) -> LiteralColumn:
+        """The literals that entities have by a predicate; their ids ascend, and places are theirs."""
+        ...
+
+    def instances(self, nodes: Iterable[Node], classes: Sequence[str], types: Sequence[str], /) -> set[Node]:
+        """The nodes that have one of the classes by one of the predicates."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -92,7 +107,12 @@ class LiteralTexts:
         return predicates.isdisjoint((*types, *STRUCTURAL_PREDICATES))
 
     def changes(
-        self, added: TripleColumns, removed: TripleColumns, ids_of: IdsOf, literals: LiteralsOf, limit: int
+        self,
+        added: TripleColumns,
+        removed: TripleColumns,
+        ids_of: IdsOf,
+        lookups: LiteralLookups,
+        limit: int,
     ) -> list[tuple[EntityValues, EntityValues]] | None:
         """For each field of the profile, the values before and after a change of the entities whose values differ.
 
@@ -100,12 +120,12 @@ class LiteralTexts:
             added: triples that the state after has and the one before has not.
             removed: triples that the state before has and the one after has not.
             ids_of: nodes -> their ids, if they are entities in the state before, else -1.
-            literals: (ids of entities, ascending; IRI of a predicate) -> their literals in the state before.
+            lookups: in the state before.
             limit: maximum number of entities.
 
         Returns:
-            None where a literal is that of a node that is no entity before, where an entity has no value left in these
-            fields: others tell then whether it is an entity after; or where the entities are too many.
+            None where a literal is that of a node that was no entity and may be one now, where an entity has no value
+            left in these fields, so that others tell whether it is one still, or where the entities are too many.
 
         Raises:
             ValueError: the state before lacks a literal that the change removes.
@@ -118,22 +138,34 @@ class LiteralTexts:
             if (own := _of_literals(triples.by_predicate.get(iri))) is not None
         ]
         ids = [ids_of(subjects) for _, _, subjects, _ in changed]
-        entities, place_of_row = np.unique(np.concatenate([np.zeros(0, np.int64), *ids]), return_inverse=True)
-        if len(entities) > limit or (len(entities) and int(entities[0]) < 0):
+        others = [
+            subjects[row]
+            for (_, _, subjects, _), of_subjects in zip(changed, ids, strict=True)
+            for row in np.flatnonzero(of_subjects < 0).tolist()
+        ]
+        if others and not self._are_outside(others, lookups):
+            return None
+        entities = sorted_distinct(np.concatenate([np.zeros(0, np.int64), *ids]))
+        entities = entities[entities >= 0]
+        if len(entities) > limit:
             return None
         own_ids, fields = entities.astype(np.uint32), {position: _FieldRows() for position in self.fields}
         for iri in predicates:
-            self._add(iri, literals(own_ids, iri), _BEFORE, fields)
-        begin = 0
-        for iri, state, subjects, objects in changed:
-            places, begin = place_of_row[begin : begin + len(subjects)], begin + len(subjects)
-            self._add(iri, _column(places, objects), state, fields)
+            self._add(iri, lookups.literals(own_ids, iri), _BEFORE, fields)
+        for (iri, state, _, objects), of_subjects in zip(changed, ids, strict=True):
+            column = _column(entities.searchsorted(of_subjects), objects)
+            self._add(iri, column if not others else column.only(of_subjects >= 0), state, fields)
         has_text = np.zeros(len(entities), bool)
         found = [_NO_CHANGE] * len(self.profile.fields)
         for position, rows in fields.items():
             found[position], places = rows.change(own_ids)
             has_text[places] = True
         return found if has_text.all() else None
+
+    def _are_outside(self, nodes: Sequence[Node], lookups: LiteralLookups) -> bool:
+        """Whether nodes that are no entities are none afterwards, too: of none of the profile's classes."""
+        classes = self.profile.entities
+        return bool(classes) and not lookups.instances(nodes, classes, self.profile.types)
 
     def _steps(self, position: int) -> Iterable[str]:
         path = self.profile.fields[position].path

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hybridkg.storage.distinct import sorted_distinct
+
 I64 = NDArray[np.int64]
 
 
@@ -50,7 +52,7 @@ class Staying:
         """As before, without some entities more, by their earlier ids."""
         if not len(leaving):
             return self
-        both = np.union1d(self.leaving, leaving)
+        both = sorted_distinct(np.concatenate([self.leaving, leaving]))
         if self.ids is None:
             return Staying(self.n, both)
         ids = self.ids.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from entity_states import LABEL, TYPE, E, full_texts, graphs, languages, literals
+from entity_states import LABEL, TYPE, E, Texts, full_texts, graphs, languages, literals
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sampling import examples
@@ -58,7 +58,7 @@ def store_of(triples):
     return OxigraphStore.memory([Quad(*triple) for triple in sorted(triples, key=str)])
 
 
-def changes_of(profile, before, entities, added, removed, *, limit=100):
+def changes_of(profile, before, entities, added, removed, documents=None, *, limit=100):
     """The changes by a projection of the triples before, whose entities are these, in term order."""
     known = ProjectedTriples(columns_of([Triple(*triple) for triple in before], entities))
     ids = {node: i for i, node in enumerate(entities)}
@@ -67,7 +67,7 @@ def changes_of(profile, before, entities, added, removed, *, limit=100):
     def ids_of(nodes):
         return np.array([ids.get(node, -1) for node in nodes], np.int64)
 
-    return literal_changes(profile, change, known, ids_of, known.literals, limit=limit)
+    return literal_changes(profile, change, known, ids_of, documents, limit=limit)
 
 
 @settings(max_examples=examples(150, 3_000), deadline=None)
@@ -150,6 +150,28 @@ def test_a_value_stays_as_long_as_one_of_its_literals_does():
     text = [(FILM, PREDICATE, Literal("Alien")), (FILM, PREDICATE, other)]
     assert changed(text, [], text[:1]) == [([], []), ([], [])]
     assert changed([*text, (FILM, PREDICATE, Literal("Heat"))], [], text)[0][1] == [(0, [("Heat", "")])]
+
+
+def test_a_node_that_no_class_makes_an_entity_is_left_out():
+    profile = Profile("p", PROFILE.fields, entities=(E + "b",))
+    triples = [(FILM, NamedNode(TYPE), NamedNode(E + "b")), (FILM, PREDICATE, Literal("Alien"))]
+    triples.append((OTHER, NamedNode(TYPE), NamedNode(E + "c")))
+    added = [(FILM, PREDICATE, Literal("Aliens")), (OTHER, PREDICATE, Literal("Heat"))]
+    found = changes_of(profile, triples, [FILM], added, [])
+    assert [tuple(map(list, own)) for own in found] == [
+        ([(0, [("Alien", "")])], [(0, [("Alien", ""), ("Aliens", "")])]),
+        ([], []),
+    ]
+    triples[-1] = (OTHER, NamedNode(TYPE), NamedNode(E + "b"))
+    assert changes_of(profile, triples, [FILM], added, []) is None  # it had no text, and is an entity now
+
+
+def test_documents_of_other_fields_do_not_matter():
+    triples = [(FILM, PREDICATE, Literal("Alien"))]
+    added = [(FILM, PREDICATE, Literal("Aliens"))]
+    of_b, of_a = (Texts({name: {FILM: ["a crew"]}}) for name in "ba")
+    assert changes_of(PROFILE, triples, [FILM], added, [], of_b) is not None
+    assert changes_of(PROFILE, triples, [FILM], added, [], of_a) is None
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class ChangedTexts:
 def literal_field_changes(fields: Iterable[tuple[EntityValues, EntityValues]], ids: Staying) -> list[FieldChange]:
     """The changes of the fields of entities that stay, from the values before and after of each field."""
     return [
-        FieldChange(ids.without(np.union1d(before.ids, after.ids).astype(np.int64)), before, after)
+        FieldChange(ids.without(np.concatenate([before.ids, after.ids]).astype(np.int64)), before, after)
         for before, after in fields
     ]
 

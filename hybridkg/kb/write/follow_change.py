@@ -253,7 +253,7 @@ class IndexFollower:
         profile = self._profile()
         both = change.added, change.removed
         ids_of, documents = self.live.nodes.find_many, self.live.documents
-        fields = literal_changes(profile, both, before, ids_of, before.literals, documents, limit=self._limit())
+        fields = literal_changes(profile, both, before, ids_of, documents, limit=self._limit())
         if fields is None:
             return None
         none = SelectedTexts(profile, {}, self.live.union_default_graph, before)

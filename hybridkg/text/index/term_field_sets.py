@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.errors import CorruptError
+from hybridkg.storage.distinct import sorted_distinct
 from hybridkg.text.index.codec.packing import KERNEL
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter, smallest_unsigned
 from hybridkg.text.index.postings import SegmentPostings
@@ -67,9 +68,15 @@ class TermSets:
 
     def at_least(self, df: int) -> list[int]:
         """The terms with at least this df, 1 or more, over all fields."""
-        present = np.flatnonzero(self._offsets[1:] > self._offsets[:-1])
-        df_of = np.add.reduceat(self._entities, self._offsets[present], dtype=np.int64)
-        terms: list[int] = present[df_of >= df].tolist()
+        counts = self._offsets[1:] - self._offsets[:-1]
+        if not len(self._entities):
+            return []
+        # Of so many sets, one at least has its share of the entities: few terms have one that has.
+        large = np.flatnonzero(self._entities >= -(-df // int(counts.max())))
+        owners = sorted_distinct(self._offsets.searchsorted(large.astype(self._offsets.dtype), "right") - 1)
+        pairs = zip(self._offsets[owners].tolist(), self._offsets[owners + 1].tolist(), strict=True)
+        df_of = np.array([int(self._entities[begin:end].sum(dtype=np.int64)) for begin, end in pairs], np.int64)
+        terms: list[int] = owners[df_of >= df].tolist()
         return terms
 
 

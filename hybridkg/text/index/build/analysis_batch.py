@@ -45,7 +45,7 @@ MAX_CACHED_TERMS = 3_000_000
 """Distinct terms at which an analyzer of batches clears its caches."""
 
 BYTES_OF_TERM = 150
-"""Of a cached term, about."""
+"""Of a cached term or word, about."""
 
 COMPILED_FROM = 16_000
 """Bytes of a batch that the kernel analyses; a smaller one takes less time than the tables of the kernel."""
@@ -272,7 +272,7 @@ class BatchAnalyzer:
     def held(self) -> int:
         """Bytes of the cached terms and words, about."""
         letters = 0 if self._words is None else self._words.letters
-        return BYTES_OF_TERM * len(self._analysis.numbers) + letters
+        return BYTES_OF_TERM * self._analysis.cached + letters
 
     def forget_values(self) -> None:
         """Clears the cache of whole texts, which serves within a batch."""

@@ -306,7 +306,7 @@ class _Lists:
         largest = smallest_unsigned(int(self.added.positions.max(initial=0)))
         if total < MIN_EXTENDED or largest.itemsize > old.all_positions.itemsize:
             return False
-        in_tail = old.sizes(np.union1d(tail_lists(old), edited))
+        in_tail = old.sizes(sorted_distinct(np.concatenate([tail_lists(old), edited])))
         return int(in_tail.sum()) + entering <= MAX_TAIL * total
 
     def _tokens_that_left(self, lists: ListSplice) -> list[int]:

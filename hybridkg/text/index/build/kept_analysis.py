@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from hybridkg.interfaces.analyzer import Analyzer
 from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
@@ -16,19 +17,22 @@ from hybridkg.text.index.build.analysis_batch import BatchAnalyzer
 MAX_BYTES = 32_000_000
 """Bytes of words and terms above which they are not kept."""
 
-_kept: list[tuple[frozenset[tuple[str, str]], BatchAnalyzer]] = []
+_Key: TypeAlias = frozenset[tuple[str, type[Analyzer], str]]
+"""Names, classes and chains of analyzers."""
+
+_kept: list[tuple[_Key, BatchAnalyzer]] = []
 _lock = threading.Lock()
 
 
 @contextmanager
 def kept_analysis(analyzers: Mapping[str, Analyzer]) -> Iterator[BatchAnalyzer]:
     """An analysis by these analyzers, for the block: that of the last commit, where no other thread uses it."""
-    chains = frozenset((name, analyzer.chain) for name, analyzer in analyzers.items())
+    key: _Key = frozenset((name, type(analyzer), analyzer.chain) for name, analyzer in analyzers.items())
     with _lock:
-        held = _kept.pop() if _kept and _kept[-1][0] == chains else None
+        held = _kept.pop() if _kept and _kept[-1][0] == key else None
     analysis = BatchAnalyzer(analyzers) if held is None else held[1]
     yield analysis
     analysis.forget_values()
     if analysis.held <= MAX_BYTES:
         with _lock:
-            _kept[:] = [(chains, analysis)]
+            _kept[:] = [(key, analysis)]

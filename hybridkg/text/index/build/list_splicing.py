@@ -236,7 +236,7 @@ class ListSplice:
         is_gone = ~df.any(axis=1)
         gone, begins = touched[is_gone], self._begins()
         enters = is_new | ~are_among(begins // n_fields, gone)
-        removed = np.union1d(self.numbers, lists[is_gone].reshape(-1))
+        removed = sorted_distinct(np.concatenate([self.numbers, lists[is_gone].reshape(-1)]))
         return _Edit(ArrayEdit(len(ends) - 1, removed, begins[enters]), enters, gone)
 
     def _write_terms(self, out: ArrayWriter, edit: _Edit) -> SplicedLists:

@@ -125,6 +125,11 @@ class TermNumberer:
                 break
         stream.text_bytes = text_bytes
 
+    @property
+    def cached(self) -> int:
+        """The number of cached words and terms."""
+        return len(self.numbers) + sum(map(len, self._words.values()))
+
     def forget_values(self) -> None:
         """Clears the caches of texts."""
         for words in self._words.values():
