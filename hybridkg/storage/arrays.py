@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from isal.isal_zlib import crc32
 from numpy.typing import DTypeLike, NDArray
 
 from hybridkg.errors import CorruptError
@@ -212,7 +212,7 @@ class ArrayStream:
         """Appends rows, converted to the array's type, which must represent them."""
         if array.size:
             data = _bytes(array, self._dtype)
-            self._crc = zlib.crc32(data, self._crc)
+            self._crc = crc32(data, self._crc)
             self._file.write(data)
         self.rows += len(array)
 

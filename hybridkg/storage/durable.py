@@ -6,12 +6,14 @@ import errno
 import os
 import re
 import shutil
-import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import cast
+
+from isal.isal_zlib import crc32
 
 from hybridkg.errors import HybridkgError, StorageError
 
@@ -53,6 +55,20 @@ def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
     return cast(Callable[[int, int, int, int], int], function)
 
 
+SYNC_THREADS = 8
+"""Files that are written to the disk at the same time: most of an fsync is waiting."""
+
+
+@cache
+def sync_threads() -> ThreadPoolExecutor:
+    """The threads of this process that wait for the disk. A commit that starts its own takes 4 ms more."""
+    return ThreadPoolExecutor(SYNC_THREADS, "hybridkg-sync")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=sync_threads.cache_clear)  # a child has none of these threads
+
+
 def fsync_folder(path: Path) -> None:
     """Waits until the entries of a folder are on the disk; Windows cannot, and does not need to."""
     if os.name != "nt":
@@ -76,14 +92,15 @@ def write_durably(path: Path, text: str) -> None:
 
 
 def checksum(path: Path, after_block: Callable[[], None] = lambda: None) -> str:
-    """CRC-32 of a file as 8 hexadecimal digits: detects damage, not malice (3.6 GB/s against 0.8 of BLAKE2b).
+    """CRC-32 of a file as 8 hexadecimal digits: detects damage, not malice (48 GB/s by ISA-L, 4 by zlib, and 0.8 of
+    BLAKE2b, on a 2-core machine).
 
     `after_block` is called after each BLOCK bytes; what it raises ends the work.
     """
     crc = 0
     with path.open("rb", buffering=0) as file:
         while block := file.read(BLOCK):
-            crc = zlib.crc32(block, crc)
+            crc = crc32(block, crc)
             after_block()
     return f"{crc:08x}"
 

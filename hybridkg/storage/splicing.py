@@ -7,11 +7,12 @@ damaged since gets the checksum that it would have undamaged, and a comparison f
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TypeAlias
+
+from isal.isal_zlib import crc32
 
 from hybridkg.storage.checksums import joined, known_checksum, middle, remember
 from hybridkg.storage.durable import start_writing
@@ -93,11 +94,11 @@ class _Splicing:
         for piece in pieces:
             if not isinstance(piece, tuple):
                 self._out.write(piece)
-                crc, size = zlib.crc32(piece, crc), size + len(piece)
+                crc, size = crc32(piece, crc), size + len(piece)
                 continue
             own = 0 if part else crc
             for block in self.blocks(*piece):
-                own = zlib.crc32(block, own)
+                own = crc32(block, own)
                 self._out.write(block)
             length = piece[1] - piece[0]
             if part:
@@ -108,5 +109,5 @@ class _Splicing:
 
     def _checksum(self, begin: int, end: int, crc: int) -> int:
         for block in self.blocks(begin, end):
-            crc = zlib.crc32(block, crc)
+            crc = crc32(block, crc)
         return crc

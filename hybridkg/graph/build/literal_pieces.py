@@ -7,12 +7,12 @@ followed by a cut of before leaves all pieces behind it as they were, and a buil
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from isal.isal_zlib import crc32
 from numpy.typing import NDArray
 
 from hybridkg.graph.stored_literals import StoredLiterals, piece_name
@@ -132,7 +132,7 @@ def check_piece(literals: StoredLiterals, number: int) -> None:
     """
     path = literals.path(number)
     known = known_checksum(path)
-    if known is not None and zlib.crc32(path.read_bytes()) != known:
+    if known is not None and crc32(path.read_bytes()) != known:
         raise DamagedPieceError(str(path))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from hybridkg.errors import StorageError
 from hybridkg.interfaces.progress import Progress
 from hybridkg.interfaces.row_subject import RowSubject
 from hybridkg.storage.checksums import as_text, checksum_of
-from hybridkg.storage.durable import entries_below, fsync_file, fsync_folder, link_tree, write_durably
+from hybridkg.storage.durable import entries_below, fsync_file, fsync_folder, link_tree, sync_threads, write_durably
 from hybridkg.store.generations.generation import READERS, Generation
 from hybridkg.store.generations.kept_prefixes import KeptPrefixes
 from hybridkg.store.generations.kept_tables import KeptTables
@@ -33,9 +32,6 @@ TRUTH = ("graph", "documents")
 
 UNLEARNED = "texts_since_learned"
 """The count of texts that have changed since an encoder was learned from all of them."""
-
-SYNC_THREADS = 8
-"""Files that are written to the disk at the same time: most of an fsync is waiting."""
 
 
 class Building:
@@ -194,9 +190,8 @@ class Building:
                 entries[name] = previous
             else:
                 new[name] = self.path / name
-        with ThreadPoolExecutor(SYNC_THREADS, "hybridkg-sync") as pool:
-            entries.update(zip(new, pool.map(_sealed, new.values()), strict=True))
-            list(pool.map(fsync_folder, map(Path, sorted(folders))))
+        entries.update(zip(new, sync_threads().map(_sealed, new.values()), strict=True))
+        list(sync_threads().map(fsync_folder, map(Path, sorted(folders))))
         return dict(sorted(entries.items()))
 
 

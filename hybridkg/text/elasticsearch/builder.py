@@ -21,7 +21,7 @@ from hybridkg.text.elasticsearch.header import LAYOUT, IndexIdentity, finish_hea
 from hybridkg.text.elasticsearch.mapping import index_body
 from hybridkg.text.elasticsearch.statistics import field_statistics
 from hybridkg.text.elasticsearch.terms import TermCollector
-from hybridkg.text.index.field_presence import MAX_FIELDS, describe_fields, write_presence
+from hybridkg.text.index.field_presence import MAX_FIELDS, FieldTotals, describe_fields
 from hybridkg.text.index.layout import ArrayWriter
 
 ENTITIES_PER_REPORT = 1_000
@@ -94,8 +94,9 @@ class ElasticTextBuilder:
         Returns the counts entities, terms (not with native analysis), tokens and text_bytes.
         """
         self._new.finish(n_entities)
-        described = self._described()
-        with_words = n_entities if self._lengths is None else write_presence(self._out, self._lengths)
+        totals = None if self._lengths is None else FieldTotals.of(self._lengths)
+        described = self._described(totals)
+        with_words = n_entities if totals is None else totals.write_sets(self._out)
         settings = self._server.settings
         identity = IndexIdentity(
             LAYOUT, self.index, self._alias, self._new.build, settings.analysis, n_entities, settings.shards,
@@ -112,10 +113,10 @@ class ElasticTextBuilder:
         finish_header(self._out, self._n_nodes, described, chains, counts, identity)
         return counts
 
-    def _described(self) -> list[dict[str, Any]]:
+    def _described(self, totals: FieldTotals | None) -> list[dict[str, Any]]:
         fields = [(f.name, f.weight, f.b, f.analyzer) for f in self._fields]
-        if self._lengths is not None:
-            return describe_fields(fields, self._lengths)
+        if totals is not None:
+            return describe_fields(fields, totals)
         stats = field_statistics(self._server, self.index, self._server.settings.shards, [f.name for f in self._fields])
         return [
             {"name": name, "weight": weight, "b": b, "analyzer": analyzer, **stats[name]}

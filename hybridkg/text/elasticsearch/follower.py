@@ -28,7 +28,7 @@ from hybridkg.text.elasticsearch.documents import DocumentMaker
 from hybridkg.text.elasticsearch.header import IDENTITY, IndexIdentity, finish_header
 from hybridkg.text.elasticsearch.statistics import field_statistics
 from hybridkg.text.elasticsearch.terms import TermChanges, TermSink
-from hybridkg.text.index.field_presence import describe_fields, write_presence
+from hybridkg.text.index.field_presence import FieldTotals, describe_fields
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 
 
@@ -92,11 +92,11 @@ class ElasticTextFollower:
         progress.start("merging on the server", None)
         self._new.finish(change.n_nodes)
         progress.done(change.n_nodes)
-        described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], lengths)
+        totals = FieldTotals.of(lengths)
+        described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in self._fields], totals)
         self._check_statistics(described)
         self._numbers.write(out)
-        with_words, n_terms = write_presence(out, lengths), terms.write(self._earlier, out)
-        tokens = int(lengths.sum(dtype=np.int64))
+        with_words, n_terms, tokens = totals.write_sets(out), terms.write(self._earlier, out), sum(totals.tokens)
         counts = {"entities": with_words, "terms": n_terms, "tokens": tokens, "text_bytes": change.text_bytes}
         identity = replace(self._identity, index=self.index, build=self._new.build, documents=change.n_nodes)
         finish_header(out, change.n_nodes, described, self._chains, counts, identity)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from hybridkg.interfaces.text_index import IndexedField
-from hybridkg.text.index.field_presence import describe_fields, write_presence
+from hybridkg.text.index.field_presence import FieldTotals, describe_fields
 from hybridkg.text.index.language_view import LanguageRuns
 from hybridkg.text.index.layout import Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings
@@ -50,23 +49,34 @@ def finish_index(
     n_nodes = int(lengths.shape[1])
     for i, own in enumerate(lists.languages):
         own.write(out, f"field{i}")
-    described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in fields], lengths)
+    totals = _totals(lists)
+    described = describe_fields([(f.name, f.weight, f.b, f.analyzer) for f in fields], totals)
     for about, own in zip(described, lists.languages, strict=True):
         about["languages"] = list(own.languages)
-    pairs = [(cast(int, about["entities"]), cast(int, about["tokens"])) for about in described]
     counts = {
-        "entities": write_presence(out, lengths),
+        "entities": totals.write_sets(out),
         "terms": lists.terms,
         "postings": lists.postings,
-        "tokens": sum(tokens for _, tokens in pairs),
+        "tokens": sum(totals.tokens),
         "text_bytes": lists.text_bytes,
     }
-    totals = {"entities": [entities for entities, _ in pairs], "tokens": [tokens for _, tokens in pairs]}
-    about_segment: dict[str, object] = {"n_nodes": n_nodes, "counts": counts, "fields": totals}
-    _write_derived(folder, fields, lists, about_segment, pairs)
+    of_fields = {"entities": list(totals.entities), "tokens": list(totals.tokens)}
+    about_segment: dict[str, object] = {"n_nodes": n_nodes, "counts": counts, "fields": of_fields}
+    _write_derived(folder, fields, lists, about_segment, totals)
     about_index = {"n_nodes": n_nodes, "fields": described, "analyzers": dict(chains), "counts": counts}
     ArrayWriter(folder).finish({**about_index, "segments": [SEGMENT]})
     return counts
+
+
+def _totals(lists: WrittenLists) -> FieldTotals:
+    """The totals of the lengths, from those of the earlier segment where few entities have others."""
+    earlier, lengths = lists.earlier, lists.lengths
+    if earlier is not None and earlier.ids_stay and earlier.reader.has("peaks.longest"):
+        before = earlier.reader.array("lengths")[:, earlier.changed]
+        totals = FieldTotals.stored(earlier.reader).changed(before, lengths[:, earlier.changed])
+        if totals is not None:
+            return totals
+    return FieldTotals.of(lengths)
 
 
 def _write_derived(
@@ -74,7 +84,7 @@ def _write_derived(
     fields: Sequence[IndexedField],
     written: WrittenLists,
     about: dict[str, object],
-    totals: list[tuple[int, int]],
+    totals: FieldTotals,
 ) -> None:
     """Writes the term sets and block maxima, derived from the lists, and the header of the segment."""
     out = written.out

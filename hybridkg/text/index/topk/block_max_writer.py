@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybridkg.text.index.codec.packing import KERNEL
+from hybridkg.text.index.field_presence import FieldTotals
 from hybridkg.text.index.layout import DOC_BLOCK, FIELD_SETS, Array, ArrayReader, ArrayWriter
 from hybridkg.text.index.postings import SegmentPostings, TermDictionary
 from hybridkg.text.index.term_field_sets import TermSets
@@ -83,7 +84,7 @@ def write_block_maxima(
     lists: SegmentPostings,
     lengths: NDArray[np.uint32],
     fields: Sequence[tuple[float, float]],
-    totals: Sequence[tuple[int, int]],
+    totals: FieldTotals,
     earlier: EarlierSegment | None = None,
 ) -> dict[str, Any]:
     """Writes the block maxima of the common words, `peaks.*`, and returns what the header has of them: the forms, and
@@ -95,14 +96,13 @@ def write_block_maxima(
         lists: its posting lists.
         lengths: uint32[fields, nodes].
         fields: (weight, b) of each.
-        totals: (entities, tokens) of each.
+        totals: of the lengths.
         earlier: a segment that spares the words that have not changed.
     """
     n_fields, n_nodes = lengths.shape
-    forms: Sequence[BlockMaxForm] = default_forms(fields, totals)
+    forms: Sequence[BlockMaxForm] = default_forms(fields, [*zip(totals.entities, totals.tokens, strict=True)])
     sets = TermSets(reader, (len(lists.ends) - 1) // n_fields)
     terms = [] if n_nodes < MIN_NODES else sets.at_least(n_nodes // COMMON)
-    text_lengths = lengths.sum(axis=0, dtype=np.uint32)
     kept, known, loose = None, dict[int, StoredMaxima](), 0
     if terms and earlier is not None and earlier.ids_stay:
         kept = EarlierBlockMaxima.of(earlier.reader, forms)
@@ -112,7 +112,7 @@ def write_block_maxima(
             forms = kept.forms
         else:
             kept, loose = None, 0
-    found = list(_all_maxima(terms, known, lists, lengths, text_lengths, forms))
+    found = list(_all_maxima(terms, known, lists, lengths, forms))
     source = None if kept is None else kept.reader
     columns = "<u8", words_of(-(-n_nodes // DOC_BLOCK))
     write_pieces(out, "peaks.members", columns, [own.members for own in found], source)
@@ -121,8 +121,7 @@ def write_block_maxima(
     out.write("peaks.terms", np.array(terms, np.uint32))
     n_levels = sum(form.levels for form in forms)
     out.write("peaks.codes", np.concatenate([np.zeros(0), *(own.codes for own in found)]).reshape(len(terms), n_levels))
-    longest = [*(int(row.max(initial=0)) for row in lengths), int(text_lengths.max(initial=0))]
-    out.write("peaks.longest", np.array(longest, np.uint32))
+    out.write("peaks.longest", np.array(totals.longest, np.uint32))
     return {"peaks": [form.to_json() for form in forms], LOOSE: loose}
 
 
@@ -174,14 +173,13 @@ def _all_maxima(
     known: Mapping[int, StoredMaxima],
     lists: SegmentPostings,
     lengths: NDArray[np.uint32],
-    text_lengths: NDArray[np.uint32],
     forms: Sequence[BlockMaxForm],
 ) -> Iterator[StoredMaxima]:
     """The maxima of words; those that are not known are computed from their postings."""
     if len(known) == len(terms):
         yield from (known[term] for term in terms)
         return
-    anew = _TermMaxima(lists, lengths, rounded_lengths(text_lengths), forms)
+    anew = _TermMaxima(lists, lengths, rounded_lengths(lengths.sum(axis=0, dtype=np.uint32)), forms)
     with ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "hybridkg-maxima") as pool:
         for own in [known.get(term) or pool.submit(anew.of, term) for term in terms]:
             yield own.result() if isinstance(own, Future) else own
