@@ -61,6 +61,18 @@ def test_pieces_have_the_sizes_that_are_wanted(forms):
     assert all(sum(own[:-1]) < SMALL.most for own in sizes)
 
 
+@settings(max_examples=examples(20, 200), deadline=None)
+@given(forms=forms_, data=st.data())
+def test_many_forms_are_the_strings_of_each(forms, data):
+    forms = [str(form, "utf-8", "replace").encode() for form in forms]
+    literals, place = _written(forms), st.integers(0, max(0, len(forms) - 1))
+    places = data.draw(st.lists(place, max_size=12)) if forms else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_literals, "MANY", 1)
+        for own in (places, sorted(places)):
+            assert literals.strings(own) == [forms[i].decode() for i in own]
+
+
 @pytest.mark.parametrize("few", [0, 64])
 @settings(max_examples=examples(6, 200), deadline=None)
 @given(forms=forms_, data=st.data())
