@@ -124,8 +124,8 @@ class LiteralTexts:
             limit: maximum number of entities.
 
         Returns:
-            None where a literal is that of a node that was no entity and may be one now, where an entity has no value
-            left in these fields, so that others tell whether it is one still, or where the entities are too many.
+            None where a literal is that of a node that was no entity and may be one now, where an entity loses its last
+            value in these fields, so that others tell whether it is one still, or where the entities are too many.
 
         Raises:
             ValueError: the state before lacks a literal that the change removes.
@@ -155,12 +155,12 @@ class LiteralTexts:
         for (iri, state, _, objects), of_subjects in zip(changed, ids, strict=True):
             column = _column(entities.searchsorted(of_subjects), objects)
             self._add(iri, column if not others else column.only(of_subjects >= 0), state, fields)
-        has_text = np.zeros(len(entities), bool)
+        had, has = np.zeros(len(entities), bool), np.zeros(len(entities), bool)
         found = [_NO_CHANGE] * len(self.profile.fields)
         for position, rows in fields.items():
-            found[position], places = rows.change(own_ids)
-            has_text[places] = True
-        return found if has_text.all() else None
+            found[position], *places = rows.change(own_ids)
+            had[places[0]] = has[places[1]] = True
+        return found if has[had].all() else None
 
     def _are_outside(self, nodes: Sequence[Node], lookups: LiteralLookups) -> bool:
         """Whether nodes that are no entities are none afterwards, too: of none of the profile's classes."""
@@ -204,8 +204,9 @@ class _FieldRows:
     numbers: dict[Value, int] = field(default_factory=dict)
     states: tuple[_Rows, _Rows, _Rows] = field(default_factory=lambda: ([], [], []))
 
-    def change(self, ids: NDArray[np.uint32]) -> tuple[tuple[EntityValues, EntityValues], I64]:
-        """The values before and after of the entities whose values differ, and the places of those with any after.
+    def change(self, ids: NDArray[np.uint32]) -> tuple[tuple[EntityValues, EntityValues], I64, I64]:
+        """The values before and after of the entities whose values differ, and the places of those with any before, and
+        after.
 
         Raises:
             ValueError: a row has gone that was not there.
@@ -228,7 +229,7 @@ class _FieldRows:
         changed = np.zeros(len(ids), bool)
         changed[np.setxor1d(earlier, later, assume_unique=True) // n] = True
         both = tuple(_of_rows(values, ids, own[changed[own // n]], n) for own in (earlier, later))
-        return (both[0], both[1]), later // n
+        return (both[0], both[1]), earlier // n, later // n
 
 
 def _of_rows(values: Sequence[Value], ids: NDArray[np.uint32], keys: I64, n: int) -> EntityValues:

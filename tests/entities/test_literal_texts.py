@@ -166,6 +166,14 @@ def test_a_node_that_no_class_makes_an_entity_is_left_out():
     assert changes_of(profile, triples, [FILM], added, []) is None  # it had no text, and is an entity now
 
 
+def test_a_literal_that_no_field_takes_changes_nothing():
+    path = ShaclPredicate(PREDICATE.value)
+    profile = Profile("p", (Field("a", path=path, languages=("en",)), PROFILE.fields[1]))
+    triples = [(FILM, NamedNode(E + "q"), Literal("Alien"))]
+    added = [(FILM, PREDICATE, Literal("Heat", language="de"))]
+    assert [tuple(map(list, own)) for own in changes_of(profile, triples, [FILM], added, [])] == [([], []), ([], [])]
+
+
 def test_documents_of_other_fields_do_not_matter():
     triples = [(FILM, PREDICATE, Literal("Alien"))]
     added = [(FILM, PREDICATE, Literal("Aliens"))]
