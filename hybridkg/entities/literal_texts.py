@@ -2,7 +2,8 @@
 
 Most changes are of this kind: a description gets longer, a keyword comes or goes. Their values need no triple of other
 nodes, and those afterwards are those before without what is removed and with what is added. So each distinct literal is
-read and routed once, and what an entity has is a row of numbers: 2 us an entity, where changed_text.py takes 20.
+read and routed once, and what an entity has is a row of numbers: 5 us an entity with its look-up and the comparison of
+both states, where changed_text.py takes 20 to read it (10,000 of 500,000 papers, 2-core machine).
 """
 
 from __future__ import annotations

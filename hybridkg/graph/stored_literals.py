@@ -119,7 +119,9 @@ class StoredLiterals:
         return self._pieces[number].string(place - self._firsts[number])
 
     def strings(self, places: Sequence[int]) -> list[str]:
-        """The forms at some places; about 0.4 us each, and 0.2 where they are many that ascend."""
+        """The forms at some places. 10,000 scattered ones take 0.8 us each; where they are near one another, 0.3, or
+        0.15 as one text.
+        """
         if len(places) >= MANY:
             own = np.array(places, np.uint32)
             if (own[1:] >= own[:-1]).all():
